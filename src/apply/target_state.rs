@@ -40,6 +40,12 @@ impl<'a> TargetState<'a> {
 
     /// Sets the wanted fields and the ownership annotations in a whole object, and nothing else.
     pub(super) fn set(&self, object: &mut Json) {
+        if let Action::Create { wanted } = &self.change.action {
+            // The object is there already as far as answers show it, and a replace resets what it leaves out.
+            for (unit, value) in wanted.spec.units().filter(|(unit, value)| wanted.spec.has_hidden(unit, value)) {
+                Field::of_unit(unit).set(self.change.key.kind, object, &Json::Null, &value);
+            }
+        }
         for change in self.change.fields() {
             change.field.set(self.change.key.kind, object, &change.before, &change.after);
         }

@@ -317,7 +317,11 @@ impl Change {
         let key = place.split(['.', '[']).nth(1).unwrap_or_default();
         let unit = kind::unit_of(spec, key);
         let field = self.fields().iter().find(|change| change.field.unit() == Some(unit)).map(|change| &change.after);
-        match self.secrets.get(unit).or(field) {
+        let created = match &self.action {
+            Action::Create { wanted } => wanted.spec.unit(unit),
+            _ => None,
+        };
+        match self.secrets.get(unit).or(field).or(created.as_ref()) {
             None => false,
             // The whole unit goes.
             Some(Json::Null) => true,

@@ -125,7 +125,10 @@ pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
         };
         let mass =
             all.mass_change(settings).map_or_else(|| of_kinds(&|kind| kind.mass_change(settings)), |hit| vec![hit]);
-        let emptied = all.emptied(1).map_or_else(|| of_kinds(&|kind| kind.emptied(LEAST_OF_KIND)), |hit| vec![hit]);
+        // A rollback reads no kinds beside those that its run wrote.
+        let is_part = plan.undone().is_some() && !kinds.contains_key(&KindName::ENDPOINT);
+        let least = if is_part { LEAST_OF_KIND } else { 1 };
+        let emptied = all.emptied(least).map_or_else(|| of_kinds(&|kind| kind.emptied(LEAST_OF_KIND)), |hit| vec![hit]);
         let hits = mass.into_iter().chain(emptied);
         guards.extend(hits.map(|hit| GuardHit { namespace: Some((*namespace).clone()), ..hit }));
     }

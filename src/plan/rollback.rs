@@ -12,8 +12,8 @@ use super::{
 use crate::diff::{self, CompareOptions};
 use crate::kind;
 use crate::model::{
-    APPLIED, Desired, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RunId, Scope,
-    SealedSecrets, is_ownership_annotation,
+    APPLIED, AppliedFields, Desired, Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RunId,
+    Scope, SealedSecrets, is_ownership_annotation,
 };
 
 /// A run that is undone.
@@ -240,7 +240,8 @@ impl Undo<'_, '_> {
         }
         let mut wanted = restored(&before.endpoint);
         wanted.annotations.retain(|key, _| !is_ownership_annotation(key));
-        let secrets = self.unshown(&before.endpoint);
+        let was_applied = applied(&before.endpoint);
+        let secrets = self.unshown(&before.endpoint, was_applied.as_ref());
         for (unit, value) in &secrets {
             // A unit as the definition has it is one that the object can have.
             let _ = Field::of_unit(unit).assign(&mut wanted, &Json::Null, value);
@@ -256,7 +257,7 @@ impl Undo<'_, '_> {
         let places = kind::sealed::places(spec.kind().message(), &spec.json());
         let with_secrets = Change { secrets, ..create.clone() };
         let missing = places.into_iter().find(|place| !with_secrets.provides(place));
-        if let Some(path) = missing.or_else(|| lost(&before.endpoint, &with_secrets.secrets)) {
+        if let Some(path) = missing.or_else(|| lost(&before.endpoint, was_applied.as_ref(), &with_secrets.secrets)) {
             return self.block(BlockReason::Unchangeable(Unchangeable::SecretBefore { path }), Some(create));
         }
         self.plan.changes.push(create);
@@ -288,7 +289,9 @@ impl Undo<'_, '_> {
         let (annotations, fields): (Vec<Field>, Vec<Field>) =
             to_restore.into_iter().partition(Field::is_ownership_annotation);
         let before_now = BeforeImage::of(live);
-        let secrets = self.unshown(original);
+        // Of an object without an owner then, what is applied now stays.
+        let was_applied = applied(original).or_else(|| applied(&live.endpoint));
+        let secrets = self.unshown(original, was_applied.as_ref());
         // A secret that the run wrote is another one, although no answer shows it.
         let is_another = |change: &&FieldChange| {
             change.field.unit().and_then(|unit| secrets.get(unit)).is_some_and(|value| *value != change.after)
@@ -326,7 +329,8 @@ impl Undo<'_, '_> {
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =
             |reason, fields| Conflict::new(reason, fields, [Some(&written), Some(&live.endpoint), Some(original)]);
-        let lost_secret = || change.lost_secret(live).map(str::to_owned).or_else(|| lost(original, &change.secrets));
+        let lost_secret = || change.lost_secret(live).map(str::to_owned);
+        let lost_secret = || lost_secret().or_else(|| lost(original, was_applied.as_ref(), &change.secrets));
         let reason = if let Some(reason) = namespace::blocked(live, None) {
             Some(BlockReason::Unchangeable(reason))
         } else if live.uid != before.uid && self.write.action != ActionKind::Recreate {
@@ -357,10 +361,9 @@ impl Undo<'_, '_> {
         }
     }
 
-    /// The units of an object as it was of which no answer shows all, of the definition that was applied to it then.
-    fn unshown(&self, original: &Object) -> BTreeMap<String, Json> {
-        let ownership = Ownership::read(&original.annotations);
-        let Some(applied) = ownership.and_then(|ownership| ownership.applied) else { return BTreeMap::new() };
+    /// The units of an object as it was of which no answer shows all, of the definition that was `applied` to it.
+    fn unshown(&self, original: &Object, applied: Option<&AppliedFields>) -> BTreeMap<String, Json> {
+        let Some(applied) = applied else { return BTreeMap::new() };
         let of_key = |desired: &Desired| desired.definitions.get(&self.change.key).cloned();
         let units = self.input.definitions.iter().filter_map(of_key).map(|definition| {
             let (units, wanted) = (namespace::unshown(&definition, original), &definition.endpoint);
@@ -398,9 +401,18 @@ fn restored(was: &Object) -> Object {
     Object { spec, ..was.clone() }
 }
 
+/// What was applied to an object.
+fn applied(object: &Object) -> Option<AppliedFields> {
+    Ownership::read(&object.annotations)?.applied
+}
+
 /// Where something was applied to an object as it was that no answer shows and that is in none of these units.
-pub(super) fn lost(original: &Object, units: &BTreeMap<String, Json>) -> Option<String> {
-    let applied = Ownership::read(&original.annotations)?.applied?;
+pub(super) fn lost(
+    original: &Object,
+    applied: Option<&AppliedFields>,
+    units: &BTreeMap<String, Json>,
+) -> Option<String> {
+    let applied = applied?;
     let was = &original.spec;
     // Where another option of a group is shown, the service made that of it.
     let is_lost = |unit: &&str| {

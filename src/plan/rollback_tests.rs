@@ -132,6 +132,24 @@ fn what_no_answer_shows_is_created_again_only_of_the_definition_that_was_applied
     };
     assert_eq!(restored(&day), Some(json!({"one_day": {}})));
     assert_eq!(restored(&hour), None);
+    // Of an object without an owner before, the run that adopted it says what is there.
+    let (now, before) = (was.clone(), live(rule(&json!({"prefix": "192.0.2.0/24"}))));
+    let ownership = Some(OwnershipAnnotations::of(&now.endpoint));
+    let adoption = Change {
+        ownership,
+        ..Change::new(now.endpoint.key.clone(), Action::Annotate { before: BeforeImage::of(&before) })
+    };
+    let kept = |definition: &Object| {
+        let World { desired, .. } = World::new().defined(definition.clone());
+        let plan = rolled_back(vec![adoption.clone()], vec![now.clone()], &[desired]);
+        match (plan.changes.as_slice(), plan.blocked.as_slice()) {
+            ([Change { secrets, .. }], []) => secrets.get("expiration").cloned(),
+            ([], [BlockedChange { reason: BlockReason::Unchangeable(Unchangeable::SecretBefore { .. }), .. }]) => None,
+            _ => panic!("{plan:?}"),
+        }
+    };
+    assert_eq!(kept(&day), Some(json!({"one_day": {}})));
+    assert_eq!(kept(&hour), None);
 }
 
 /// A check, a pool that refers to it, and a load balancer that refers to the pool, as the stack applied them.
@@ -145,6 +163,16 @@ fn chain() -> [LiveObject; 3] {
         ),
     ]
     .map(|(key, spec)| annotated(live(object(key, &spec)), &object(key, &spec), Some(STACK)))
+}
+
+#[test]
+fn the_undo_of_the_first_object_of_a_kind_empties_no_namespace() {
+    let check = object("healthcheck:shop/alive", &json!({"timeout": 3}));
+    let ownership = Some(OwnershipAnnotations::wanted(Ownership::wanted(&check, Some(STACK)), None));
+    let now = annotated(live(check.clone()), &check, Some(STACK));
+    let create = Change { ownership, ..Change::new(check.key.clone(), Action::Create { wanted: check }) };
+    let plan = rolled_back(vec![create], vec![now], &[]);
+    assert_eq!((plan.deletes().count(), plan.guards.as_slice()), (1, &[][..]));
 }
 
 #[test]

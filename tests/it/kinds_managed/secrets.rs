@@ -264,6 +264,27 @@ fn an_adoption_names_the_secret_that_it_writes() {
 }
 
 #[test]
+fn a_create_that_meets_the_same_object_writes_its_secret_with_the_annotations() {
+    for mode in ["sent", "sealed"] {
+        let service = Service::start();
+        service.misbehave(&format!("rules: [{{write: {{secrets: {mode}}}}}]"));
+        let stage = stack(&service);
+        stage.run("plan . -o ../plan.json").code(0);
+        let key = json!({"blindfold_secret_info": {"location": FIRST}});
+        let body = json!({
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"certificate_url": "string:///Y2VydA==", "private_key": key},
+        });
+        let path = "/api/config/namespaces/shop/certificates";
+        assert_eq!(service.send("POST", path, Some(&body.to_string())).0, 200);
+        stage.run("apply ../plan.json --yes").code(0).stdout_contains("1 adopted").stderr_ignored();
+        has(&service, mode, FIRST);
+        stage.run("drift .").code(0);
+        assert_eq!(leaks(&stage), [""; 0]);
+    }
+}
+
+#[test]
 fn what_no_answer_shows_is_written_where_it_is_all_that_is_new() {
     let service = Service::start();
     let rule =
