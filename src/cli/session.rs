@@ -266,6 +266,7 @@ impl Session<'_> {
             tool_version: env!("CARGO_PKG_VERSION"),
         };
         let mut builder = PlanBuilder::new(input);
+        let asked = context.environment.now();
         let requests =
             source.read(&self.namespaces(), &stack.loaded.kinds(), |scope, read| builder.take(scope, &read)).await;
         // In a copy on which they were applied, the changes that a filter chose are made.
@@ -274,7 +275,7 @@ impl Session<'_> {
         }
         let commits = builder.commits().clone();
         let mut plan = builder.finish(requests);
-        applied::judge_missing(context, stack, check, &commits, &mut plan).await?;
+        applied::judge_missing(context, stack, check, (&commits, asked), &mut plan).await?;
         Ok(plan)
     }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::read::{load, parse};
 use super::stored::{self, RunFile};
-use super::{JournalError, Line};
+use super::{JournalError, Line, lock};
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, ServiceId};
 use crate::run::{ChangeResult, RunHeader, RunRecord, RunSummary};
@@ -85,16 +85,21 @@ fn newest_of<'s>(state: &'s StateStore, owner: &RunOwner) -> Result<Option<(RunH
 }
 
 /// The newest run of the same stack, where it is named later than this one.
-pub(super) fn later(state: &StateStore, header: &RunHeader) -> Option<RunId> {
+fn later(state: &StateStore, header: &RunHeader) -> Option<RunId> {
     let (newest, _) = newest_of(state, &RunOwner::of(header)).ok()??;
     Some(newest.run).filter(|newest| *newest > header.run)
 }
 
-/// Checks that what a run resumes may still be resumed: until it has the lock, other runs may begin and end.
+/// Checks that a run which has the lock is the last of its stack, and that what it resumes may still be resumed: until then
+/// other runs could begin and end.
 ///
 /// # Errors
-/// [`JournalError::Superseded`]; those of [`find_newest`].
-pub(super) fn check_resumed(state: &StateStore, header: &RunHeader) -> Result<(), JournalError> {
+/// [`JournalError::Overtaken`], [`JournalError::Superseded`]; those of [`find_newest`].
+pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), JournalError> {
+    // Names put runs in their order: the one that begins last has the last name.
+    if let Some(run) = later(state, header) {
+        return Err(JournalError::Overtaken { run, stack: lock::protected(header) });
+    }
     let Some(run) = &header.resumes else { return Ok(()) };
     let newest = find_newest(state, run.as_str(), &RunOwner::of(header))?;
     match newest.run() == run {
@@ -133,6 +138,7 @@ fn ended_well(bytes: &[u8]) -> bool {
 #[derive(Deserialize)]
 struct RunHead {
     run: RunId,
+    resumes: Option<RunId>,
     sandbox: Option<String>,
     plan: PlanHead,
 }
@@ -394,8 +400,10 @@ pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalE
 /// What the runs of a store last did with each endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastAction {
-    /// When.
+    /// When, in the order of the runs.
     pub at: Timestamp,
+    /// When, by the clock of the machine.
+    pub ended: Timestamp,
     /// Whether the endpoint was in place afterwards: not where it was deleted, or where its create was not made.
     pub left_in_place: bool,
 }
@@ -411,7 +419,8 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<BTreeMap<Key
     stored::each_of(state, owner.stack(), is_of, |bytes| {
         let lines = || bytes.split(|byte| *byte == b'\n');
         let head = lines().next().and_then(RunHead::of);
-        let begun = head.and_then(|head| head.run.time()).unwrap_or(Timestamp::MIN);
+        let (run, resumes) = head.map_or((None, None), |head| (Some(head.run), head.resumes));
+        let begun = run.and_then(|run| run.time()).unwrap_or(Timestamp::MIN);
         let is_closed = lines().rfind(|line| !line.is_empty()).is_some_and(|line| line.starts_with(b"{\"closing\""));
         // Intents are nearly all of a file. Only a run that was killed leaves one without its result.
         let says = |line: &&[u8]| line.starts_with(b"{\"outcome\"") || (!is_closed && line.starts_with(b"{\"intent\""));
@@ -420,14 +429,19 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<BTreeMap<Key
                 Line::Outcome(step) => {
                     let step = step.into_owned();
                     let left = left_in_place(step.action, &step.result);
-                    let at = step.ended.unwrap_or(begun);
-                    last.extend(left.map(|left_in_place| (step.key, LastAction { at, left_in_place })));
+                    let ended = step.ended.unwrap_or(begun);
+                    // What the resumed run had made is as old as that.
+                    let earlier = resumes.as_ref().filter(|_| step.started.is_none()).and_then(RunId::time);
+                    let at = earlier.unwrap_or(ended.max(begun));
+                    let is_older = |known: &LastAction| earlier.is_some() && known.at > at;
+                    let left = left.filter(|_| !last.get(&step.key).is_some_and(is_older));
+                    last.extend(left.map(|left_in_place| (step.key, LastAction { at, ended, left_in_place })));
                 }
                 // Whether it took effect is not known: it does not prove that another client deleted it.
                 Line::Intent(intent)
                     if matches!(intent.action, ActionKind::Create | ActionKind::Recreate | ActionKind::Delete) =>
                 {
-                    last.insert(intent.into_owned().key, LastAction { at: begun, left_in_place: false });
+                    last.insert(intent.into_owned().key, LastAction { at: begun, ended: begun, left_in_place: false });
                 }
                 _ => {}
             }

@@ -243,6 +243,18 @@ fn a_run_that_another_overtook_while_it_waited_does_not_begin() {
 }
 
 #[test]
+fn a_run_that_took_its_name_before_another_and_the_lock_after_it_does_not_begin() {
+    let (store, directory) = (FaultyStore::default(), tempfile::tempdir().expect("a directory"));
+    for state in [runner(&store), StateStore::Directory(directory.path().to_owned())] {
+        let late = "2026-11-22T07-00-00-000-shop-0003";
+        drop(begin(&state, late).expect("a journal"));
+        let error = begin(&state, RUN).expect_err("it is not the last");
+        assert!(matches!(&error, JournalError::Overtaken { run, .. } if run.as_str() == late), "{error}");
+        assert_eq!(history(&state).expect("read").runs.len(), 1);
+    }
+}
+
+#[test]
 fn a_run_that_another_resumed_since_it_was_read_is_not_resumed_again() {
     let (store, directory) = (FaultyStore::default(), tempfile::tempdir().expect("a directory"));
     for state in [runner(&store), StateStore::Directory(directory.path().to_owned())] {
@@ -507,6 +519,29 @@ async fn of_other_stacks_no_run_is_opened() {
     assert_eq!(find_of(&state, "last", &owner("shop")).expect("a run").run().as_str(), RUN);
     let last = last_actions(&state, &owner("shop")).expect("actions");
     assert_eq!(Some(last[&key(1)].at), RunId::new(RUN).expect("an id").time());
+}
+
+#[tokio::test]
+async fn what_a_resumed_run_had_made_is_no_later_than_that_and_what_a_run_did_no_earlier_than_its_name() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = StateStore::Directory(directory.path().to_owned());
+    let names = ["05", "06", "07"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
+    let time = |name: &str| RunId::new(name).expect("an id").time();
+    let deleted = ChangeStep { action: ActionKind::Delete, ..done(1) };
+    // By its own clock it ended before it began.
+    let made = ChangeStep { started: time(&names[0]), ended: time("2026-11-22T01-00-00-000-shop-0001"), ..done(2) };
+    let resumes = [None, None, RunId::new(&names[0])];
+    for ((name, steps), resumes) in names.iter().zip([vec![done(1), made], vec![deleted], vec![done(1)]]).zip(resumes) {
+        let header = RunHeader { resumes, ..header(name) };
+        let journal = Journal::begin(&state, &header, None, &|_| {}).expect("a journal");
+        for step in &steps {
+            journal.outcome(step).await.expect("noted");
+        }
+        journal.close(closing()).await.expect("the end");
+    }
+    let last = last_actions(&state, &owner("shop")).expect("actions");
+    assert_eq!((last[&key(1)].left_in_place, Some(last[&key(1)].at)), (false, time(&names[1])));
+    assert_eq!((last[&key(2)].left_in_place, Some(last[&key(2)].at)), (true, time(&names[0])));
 }
 
 /// An endpoint that the run may have deleted, or may not have created, was not deleted by another client.

@@ -2,7 +2,6 @@
 //! may leave only after its intent is on disk, or in the bucket.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize as _;
 use tokio::sync::oneshot;
 
-use super::lock::{self, Lock};
+use super::lock::Lock;
 use super::objects::ObjectRun;
 use super::{FORMAT, JournalError, Line, RUNS, history, stored};
 use crate::file::Directory;
@@ -87,7 +86,7 @@ impl Journal {
         let (medium, lease) = match state {
             StateStore::Directory(place) => {
                 let lock = Lock::take(place, header)?;
-                history::check_resumed(state, header)?;
+                history::check_order(state, header)?;
                 let directory = Directory::private(place, RUNS)?;
                 let name = format!("{}.jsonl", header.run);
                 let mut file = directory.append_new(&name)?;
@@ -101,18 +100,8 @@ impl Journal {
                 (Medium::File(file, lock), None)
             }
             StateStore::Bucket(bucket, timing) => {
-                let has_waited = Cell::new(false);
-                let (mut run, lease) = ObjectRun::begin((bucket, *timing), header, host, &|text| {
-                    has_waited.set(true);
-                    waiting(text);
-                })?;
-                // Names put runs in their order: the one that begins last has the last name.
-                if has_waited.get()
-                    && let Some(run) = history::later(state, header)
-                {
-                    return Err(JournalError::Overtaken { run, stack: lock::protected(header) });
-                }
-                history::check_resumed(state, header)?;
+                let (mut run, lease) = ObjectRun::begin((bucket, *timing), header, host, waiting)?;
+                history::check_order(state, header)?;
                 run.put(first)?;
                 (Medium::Objects(run), Some(lease))
             }

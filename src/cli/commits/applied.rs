@@ -33,7 +33,7 @@ pub async fn judge_missing(
     context: &Context,
     stack: &Stack,
     check: Option<&DriftState>,
-    commits: &NamedCommits,
+    (commits, asked): (&NamedCommits, Timestamp),
     plan: &mut Plan,
 ) -> Result<()> {
     let missing: BTreeSet<Key> = plan.missing().map(|change| change.key.clone()).collect();
@@ -58,9 +58,9 @@ pub async fn judge_missing(
     let actions = actions.map_err(|error| settings::store_failed(context, error))?;
     // Before a first apply nothing can have been deleted: only a check says that it cannot decide.
     let is_noted = check.is_some() || !commits.is_empty();
-    let taken = plan.source.snapshot.as_deref().and_then(|taken| taken.parse::<Timestamp>().ok());
-    // What a run left in place after a snapshot was taken cannot be in it.
-    let is_shown = |last: &&LastAction| !last.left_in_place || taken.is_none_or(|taken| last.at <= taken);
+    let taken = plan.source.snapshot.as_deref().and_then(|taken| taken.parse().ok()).unwrap_or(asked);
+    // What a run left in place after a snapshot was taken, or while the lists were read, need not be in them.
+    let is_shown = |last: &&LastAction| !last.left_in_place || last.ended <= taken;
     plan.judge_missing(|key| {
         let last = actions.get(key).filter(|_| depends_on_runs(key)).filter(is_shown).copied();
         let (git, seen) = (past(key), last_seen(key));
