@@ -169,9 +169,41 @@ fn what_is_created_anew_waits_for_what_lets_it_go_and_what_will_refer_to_it_wait
 }
 
 #[test]
+fn what_is_created_anew_and_let_go_only_by_what_waits_for_that_is_blocked() {
+    let site = |name: &str, of: &str| {
+        let spec = json!({"site_type": of, "site_selector": {"expressions": ["a in (b)"]}});
+        object(&format!("virtual_site:shop/{name}"), &spec)
+    };
+    let at = |name: &str, site: &str| {
+        let site = json!({"ref": [{"name": site, "namespace": "shop"}], "network_type": "VIRTUAL_NETWORK_SITE_LOCAL"});
+        object(&format!("shop/{name}"), &json!({"ip": "10.0.0.1", "port": 1, "where": {"virtual_site": site}}))
+    };
+    let planned = |others: [&str; 2]| {
+        let mut world = world();
+        for (name, other) in ["v1", "v2"].into_iter().zip(others) {
+            world = world.live(ours(&site(name, "REGIONAL_EDGE"))).defined(site(name, "CUSTOMER_EDGE"));
+            world = world.live(ours(&at(&format!("at-{name}"), name))).defined(at(&format!("at-{name}"), other));
+            world.allow.add(&format!("recreate=virtual_site:shop/{name}")).expect("an allowance");
+        }
+        let mut plan = world.plan();
+        plan.refer(&Allowances::default(), |_| Ok(Vec::new()));
+        plan
+    };
+    let swapped = planned(["v2", "v1"]);
+    let blocked: Vec<String> = swapped.blocked.iter().map(|held| held.key.to_string()).collect();
+    assert!(matches!(&swapped.blocked[0].reason, BlockReason::Referred { by } if by[0].name == "at-v1"));
+    assert_eq!(
+        (blocked, swapped.changes.len()),
+        (vec!["virtual_site:shop/v1".to_owned(), "virtual_site:shop/v2".to_owned()], 2)
+    );
+    // Where one of them is let go of first, there is an order.
+    assert_eq!(planned(["v2", "v2"]).blocked.len(), 0);
+}
+
+#[test]
 fn what_lets_an_object_go_before_it_goes_does_not_refer_to_it() {
     let referring = |namespace: &str, name: &str| {
-        let mut plan = site_created_anew(true);
+        let mut plan = site_created_anew(namespace == "pay");
         let related = crate::model::RelatedObject {
             kind: "endpoint".to_owned(),
             namespace: namespace.to_owned(),

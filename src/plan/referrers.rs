@@ -58,10 +58,18 @@ impl Plan {
                 }
             });
             // What is blocked keeps referring to the others.
-            if !is_one_blocked {
+            if !is_one_blocked && !self.block_circles() {
                 return;
             }
         }
+    }
+
+    /// Blocks the recreates of objects whose referrers can let go of them only after they are there again; whether there
+    /// are any.
+    fn block_circles(&mut self) -> bool {
+        let mut circles = waves::recreated_in_circles(&self.changes);
+        !circles.is_empty()
+            && self.block_changes(|change| circles.remove(&change.key).map(|by| BlockReason::Referred { by }))
     }
 
     /// Blocks what goes in this part of `whole`, and would be let go by a change that the part leaves out.

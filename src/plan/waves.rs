@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, ActionKind, Change, FieldChange};
 use crate::kind::{self, KindName, Target};
-use crate::model::{Json, Key, Name, Namespace, Object};
+use crate::model::{Json, Key, Name, Namespace, Object, RelatedObject};
 
 /// The changes of a plan in waves: each waits for those before it.
 #[derive(Debug, Clone, Default)]
@@ -102,6 +102,23 @@ fn reached<'a, I: Iterator<Item = &'a Key>>(
         new.extend(next(key).filter(|key| all.insert(key)));
     }
     all
+}
+
+/// The recreates that wait for what waits for them, each with that: the delete in them comes after what lets go of their
+/// object, and the create in them before what will refer to it.
+pub(super) fn recreated_in_circles<'a>(changes: &'a [Change]) -> BTreeMap<Key, Vec<RelatedObject>> {
+    let recreates = || changes.iter().filter(|change| change.action.kind() == ActionKind::Recreate);
+    if recreates().next().is_none() {
+        return BTreeMap::new();
+    }
+    let needs = needs(changes);
+    let needed = |key: &'a Key| needs.get(key).into_iter().flatten().copied();
+    let circle = |change: &'a Change| {
+        let is_behind = |one: &&'a Key| reached(&BTreeSet::from([*one]), needed).contains(&change.key);
+        needed(&change.key).filter(is_behind).map(RelatedObject::from).collect()
+    };
+    let circles = recreates().map(|change| (change.key.clone(), circle(change)));
+    circles.filter(|(_, by): &(Key, Vec<RelatedObject>)| !by.is_empty()).collect()
 }
 
 fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
