@@ -153,7 +153,9 @@ pub fn check_plan(context: &Context, (config, root): (&Config, &Path), plan: &Pl
         outside(file, Path::new(directory))?;
     }
     permits_transfers(context, plan)?;
-    check(context, root, config, plan.scope.keys().map(|scope| &scope.namespace).chain(keys))
+    // A move reads all lists of both stacks.
+    let read = plan.scope.keys().filter(|_| plan.handed_over().is_none()).map(|scope| &scope.namespace);
+    check(context, root, config, read.chain(keys))
 }
 
 /// Whether the policy lets objects pass from one stack to another as this plan says.

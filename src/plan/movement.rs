@@ -11,7 +11,7 @@ use super::{
     ScopeRead, ScopeState, Selection, Unchangeable, UnmatchedFilter, owner::Owner,
 };
 use crate::diff::{self, CompareOptions};
-use crate::model::{Desired, Key, Live, LiveItem, LiveObject, Ownership, STACK};
+use crate::model::{Desired, Key, ListRead, Live, LiveItem, LiveObject, Ownership, STACK, Scope};
 
 /// What a move is made of.
 #[derive(Clone, Copy)]
@@ -46,17 +46,23 @@ pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, MoveError> {
     for (scope, read) in &input.live.lists {
         handover.matched.add_namespaces([&scope.namespace]);
         handover.in_sync = 0;
+        let may_move = handover.may_move_in(scope);
+        if matches!(read, ListRead::NotOffered) && !may_move {
+            handover.plan.notes.push(Note::NotOffered { scope: scope.clone() });
+            continue;
+        }
         let read = match read.known() {
             Ok(items) => {
                 items.values().for_each(|item| handover.take(item));
                 ScopeRead::Complete { live: items.len(), owned: 0, removable: 0 }
             }
             Err(reason) => {
-                is_complete = false;
+                is_complete &= !may_move;
                 ScopeRead::Unknown { reason: reason.to_owned() }
             }
         };
-        let state = ScopeState { read, definitions: 0, in_sync: handover.in_sync, pruned: false, selected: true };
+        let selected = may_move || matches!(read, ScopeRead::Complete { .. });
+        let state = ScopeState { read, definitions: 0, in_sync: handover.in_sync, pruned: false, selected };
         handover.plan.scope.insert(scope.clone(), state);
     }
     let Handover { mut plan, matched, others, from_exists, .. } = handover;
@@ -138,6 +144,15 @@ impl Handover<'_> {
         }
     }
 
+    /// Whether something of this list may be what moves.
+    fn may_move_in(&self, scope: &Scope) -> bool {
+        let MoveInput { selection, defined_after, .. } = self.input;
+        match selection.is_all() {
+            true => defined_after.is_some_and(|desired| desired.definitions.keys().any(|key| scope.contains(key))),
+            false => selection.reaches(scope, &Desired::default()),
+        }
+    }
+
     fn selects(&self, item: &LiveItem) -> bool {
         let MoveInput { selection, defined_after, .. } = self.input;
         match selection.is_all() {
@@ -156,7 +171,8 @@ impl Handover<'_> {
         let change = Change { ownership: Some(annotations), secrets, ..Change::new(key.clone(), action) };
         // Every write of an object with a secret contains it.
         let secret = change.lost_secret(live).map(|path| Unchangeable::Secret { path: path.to_owned() });
-        let other = || change.unapplied().or_else(|| lost(&live.endpoint, &change.secrets));
+        let applied = ownership.and_then(|ownership| ownership.applied.as_ref());
+        let other = || change.unapplied().or_else(|| lost(&live.endpoint, applied, &change.secrets));
         let lost = secret.or_else(|| other().map(|path| Unchangeable::Unapplied { path }));
         if let Some(reason) = blocked(live, None).or(lost) {
             let blocked = BlockedChange::new(key.clone(), BlockReason::Unchangeable(reason), Some(change));

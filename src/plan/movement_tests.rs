@@ -30,13 +30,23 @@ fn of(name: &str, stack: &str) -> LiveObject {
 
 /// A move of what is `live` by `globs`, with what either stack defines.
 fn plan(live: &[LiveObject], globs: &[&str], sides: [Option<&Desired>; 2]) -> Result<Plan, MoveError> {
+    plan_beside(live, globs, sides, Vec::new())
+}
+
+/// The same with lists that were not read.
+fn plan_beside(
+    live: &[LiveObject],
+    globs: &[&str],
+    sides: [Option<&Desired>; 2],
+    beside: Vec<(Scope, ListRead)>,
+) -> Result<Plan, MoveError> {
     let mut lists: BTreeMap<Scope, BTreeMap<Key, LiveItem>> =
         BTreeMap::from([(Scope::endpoints(shop()), BTreeMap::new())]);
     for live in live {
         let key = &live.endpoint.key;
         lists.entry(key.into()).or_default().insert(key.clone(), LiveItem::Object(live.clone()));
     }
-    let lists = lists.into_iter().map(|(scope, items)| (scope, ListRead::Complete { items })).collect();
+    let lists = lists.into_iter().map(|(scope, items)| (scope, ListRead::Complete { items })).chain(beside).collect();
     let live = Live { lists, requests: 1 };
     let mut selection = Selection::all();
     globs.iter().for_each(|glob| selection.add_only(glob).expect("a glob"));
@@ -83,6 +93,23 @@ fn every_doubt_about_a_definition_is_noted_and_keeps_the_new_stack_from_a_delete
         text.expect("applied").starts_with("3 ")
     };
     assert_eq!([0, 1, 2].map(moved_from), [false, false, true]);
+}
+
+#[test]
+fn a_list_that_was_not_read_hinders_a_move_only_where_it_may_have_what_moves() {
+    let fleets = Scope::try_from("fleet:shop".to_owned()).expect("a scope");
+    let after = desired(&[endpoint("a", 80)]);
+    let unknown = || ListRead::Unknown { reason: "403".to_owned() };
+    for (read, globs, hinders, notes) in [
+        (ListRead::NotOffered, &[][..], 0, 1),
+        (unknown(), &[][..], 0, 0),
+        (unknown(), &["endpoint:shop/a"][..], 0, 0),
+        (unknown(), &["fleet:shop/*", "endpoint:shop/a"][..], 1, 0),
+    ] {
+        let beside = vec![(fleets.clone(), read)];
+        let plan = plan_beside(&[of("a", OLD)], globs, [None, Some(&after)], beside).expect("a plan");
+        assert_eq!((names(&plan), plan.unknown().count(), plan.notes.len()), (vec!["a"], hinders, notes), "{globs:?}");
+    }
 }
 
 #[test]

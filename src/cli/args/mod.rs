@@ -294,7 +294,7 @@ pub struct ApplyArgs {
     #[command(flatten)]
     pub change: ChangeArgs,
     /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
-    #[arg(long, value_name = "RUN", value_parser = NonEmptyStringValueParser::new(), add = ArgValueCompleter::new(completer::runs), conflicts_with_all = ["paths", "recursive", "skip_missing_env", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt", "base"])]
+    #[arg(long, value_name = "RUN", value_parser = NonEmptyStringValueParser::new(), add = ArgValueCompleter::new(completer::runs), conflicts_with_all = ["paths", "recursive", "skip_missing_env", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt", "base", "only_this_change"])]
     pub resume: Option<String>,
     /// Of several stacks, apply those that can be planned, and go on after one fails
     #[arg(long, hide_short_help = true)]

@@ -145,7 +145,9 @@ fn a_token_that_is_refused_everywhere_is_one_error_in_every_command_that_reads()
             let ran = stage.run(command);
             is_one_error(&ran, reason);
             assert_eq!(ran.errors().matches(reason).count(), 1, "{command}: {}", ran.errors());
-            let named = ["pay", "shop"].iter().all(|name| ran.errors().contains(&format!("`{name}`")));
+            // A move reads of `pay` what the new stack does not define there.
+            let names = if command.starts_with("move") { &["shop"][..] } else { &["pay", "shop"] };
+            let named = names.iter().all(|name| ran.errors().contains(&format!("`{name}`")));
             assert!(
                 named || command.starts_with("snapshot") || command.starts_with("rehearse"),
                 "{command}: {}",
