@@ -157,7 +157,7 @@ pub fn journal(bytes: &[u8]) {
 fn settled(record: &RunRecord) {
     let progress = record.progress();
     assert_eq!(progress.len(), record.header.plan.changes.len());
-    let in_doubt = progress.iter().filter(|(_, progress)| matches!(progress, ChangeProgress::InDoubt(_))).count();
+    let in_doubt = progress.iter().filter(|(_, progress)| matches!(progress, ChangeProgress::InDoubt(..))).count();
     assert_eq!(matches!(record.ending(), RunStatus::InDoubt { count } if count == in_doubt), in_doubt > 0);
     let mut written: Vec<_> = record.writes().into_iter().map(|intent| &intent.key).collect();
     let all = written.len();

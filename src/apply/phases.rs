@@ -128,7 +128,7 @@ async fn work<'c, S: ObjectService, R: RunRecorder, O: RunObserver>(
     let over = earlier.and_then(|(progress, _)| progress.done());
     let start = match earlier {
         None => StepStart::Fresh,
-        Some((ChangeProgress::InDoubt(intent), runs)) => StepStart::InDoubt(intent, runs),
+        Some((ChangeProgress::InDoubt(intent, _), runs)) => StepStart::InDoubt(intent, runs),
         Some(_) => StepStart::Read,
     };
     let mut requests = Vec::new();

@@ -374,7 +374,7 @@ pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<R
 /// # Errors
 /// The medium.
 pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalError> {
-    let runs = history(state)?.runs;
+    let RunHistory { runs, unreadable } = history(state)?;
     let began = |run: &RunSummary| run.started.parse::<Timestamp>();
     let (newest, now) = match keep {
         Retention::Newest(count) => (runs.len().saturating_sub(count), None),
@@ -392,7 +392,12 @@ pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalE
             stays.extend(&run.resumes);
         }
     }
-    let gone: Vec<RunId> = runs.iter().map(|run| &run.run).filter(|run| !stays.contains(run)).cloned().collect();
+    let mut gone: Vec<RunId> = runs.iter().map(|run| &run.run).filter(|run| !stays.contains(run)).cloned().collect();
+    // A run that was killed before it sent anything is worth no more than those around it.
+    let empty = unreadable.iter().filter(|(_, error)| matches!(error, JournalError::NoHeader { .. }));
+    let empty = empty.filter_map(|(path, _)| RunId::new(path.file_stem()?.to_str()?));
+    let oldest = gone.iter().max().cloned();
+    gone.extend(empty.filter(|run| oldest.as_ref().is_some_and(|oldest| run < oldest)));
     stored::remove(state, &gone)?;
     Ok(gone)
 }

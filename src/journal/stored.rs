@@ -157,7 +157,11 @@ pub(super) fn remove(state: &StateStore, runs: &[RunId]) -> Result<(), JournalEr
         StateStore::Directory(place) => {
             let directory = Directory::find_private(place, RUNS)?;
             for (run, directory) in runs.iter().zip(directory.iter().cycle()) {
-                directory.remove(Path::new(&format!("{run}.{ENDING}")))?;
+                match directory.remove(Path::new(&format!("{run}.{ENDING}"))) {
+                    // Another call removed it.
+                    Err(error) if error.is_missing() => {}
+                    removed => removed?,
+                }
             }
         }
         StateStore::Bucket(bucket, _) => {

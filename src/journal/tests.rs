@@ -343,6 +343,33 @@ async fn a_run_stays_while_it_or_one_that_resumed_it_does_and_goes_with_its_part
     assert_eq!(bucket.names("runs").expect("a list"), [""; 0]);
 }
 
+#[tokio::test]
+async fn a_prune_removes_what_was_killed_before_it_began_with_those_that_are_as_old() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = StateStore::Directory(directory.path().to_owned());
+    let names = ["05", "06", "07", "08"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
+    for (name, is_whole) in names.iter().zip([false, true, true, false]) {
+        let header = RunHeader { plan: Plan::default(), ..header(name) };
+        let journal = Journal::begin(&state, &header, None, &|_| {}).expect("a journal");
+        journal.close(closing()).await.expect("the end");
+        drop(journal);
+        if !is_whole {
+            std::fs::write(stored::path(&state, &header.run), "{\"header\"").expect("cut");
+        }
+    }
+    let there = || {
+        stored::files(&state)
+            .expect("a list")
+            .iter()
+            .map(|path| path.file_stem().expect("a name").to_str().expect("text").to_owned())
+            .collect::<Vec<_>>()
+    };
+    prune(&state, Retention::Newest(1)).expect("removed");
+    assert_eq!(there(), names[2..]);
+    // Another call removed it meanwhile.
+    stored::remove(&state, &[RunId::new(&names[0]).expect("an id")]).expect("nothing to do");
+}
+
 #[test]
 fn runs_that_resumed_each_other_are_an_error() {
     let directory = tempfile::tempdir().expect("a directory");

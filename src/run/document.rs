@@ -120,10 +120,10 @@ impl RunStep {
         let unknown = |result, requests| (StepResult::Unknown(result), requests, None, None);
         let (result, requests, started, ended) = match progress {
             ChangeProgress::Untouched => unknown(UnknownResult::Untouched, Vec::new()),
-            ChangeProgress::InDoubt(intent) => {
+            ChangeProgress::InDoubt(intent, None) => {
                 unknown(UnknownResult::InDoubt, intent.request_id.iter().cloned().collect())
             }
-            ChangeProgress::Ended(step) => {
+            ChangeProgress::InDoubt(_, Some(step)) | ChangeProgress::Ended(step) => {
                 (StepResult::Known(step.result.clone()), step.requests.clone(), step.started, step.ended)
             }
         };

@@ -101,8 +101,8 @@ pub enum RunEntry {
 pub enum ChangeProgress<'a> {
     /// Nothing was sent and nothing is known.
     Untouched,
-    /// A write was about to leave, and whether it took effect is not known.
-    InDoubt(&'a Intent),
+    /// A write was about to leave, and whether it took effect is not known; why, where the run got to say so.
+    InDoubt(&'a Intent, Option<&'a ChangeStep>),
     /// It has its result.
     Ended(&'a ChangeStep),
 }
@@ -146,14 +146,16 @@ impl RunRecord {
         for entry in &self.entries {
             match entry {
                 RunEntry::Intent(intent) => {
-                    reached.insert(&intent.key, ChangeProgress::InDoubt(intent));
+                    reached.insert(&intent.key, ChangeProgress::InDoubt(intent, None));
                 }
                 RunEntry::Outcome(step) => {
                     let known = reached.entry(&step.key).or_insert(ChangeProgress::Untouched);
-                    let in_doubt = matches!(known, ChangeProgress::InDoubt(_));
-                    if !(in_doubt && matches!(step.result, ChangeResult::InDoubt { .. })) {
-                        *known = ChangeProgress::Ended(step);
-                    }
+                    *known = match (*known, &step.result) {
+                        (ChangeProgress::InDoubt(intent, _), ChangeResult::InDoubt { .. }) => {
+                            ChangeProgress::InDoubt(intent, Some(step))
+                        }
+                        _ => ChangeProgress::Ended(step),
+                    };
                 }
             }
         }
@@ -245,14 +247,14 @@ impl RunRecord {
     pub fn results(&self) -> impl Iterator<Item = &ChangeResult> {
         self.progress().into_iter().filter_map(|(_, progress)| match progress {
             ChangeProgress::Ended(step) => Some(&step.result),
-            ChangeProgress::Untouched | ChangeProgress::InDoubt(_) => None,
+            ChangeProgress::Untouched | ChangeProgress::InDoubt(..) => None,
         })
     }
 
     /// How it ended.
     pub fn ending(&self) -> RunStatus {
         let progress = self.progress();
-        let count = progress.iter().filter(|(_, progress)| matches!(progress, ChangeProgress::InDoubt(_))).count();
+        let count = progress.iter().filter(|(_, progress)| matches!(progress, ChangeProgress::InDoubt(..))).count();
         let interrupted = self.closing.as_ref().is_none_or(|closing| closing.interrupted);
         let untouched = progress.iter().any(|(_, progress)| matches!(progress, ChangeProgress::Untouched));
         match count {

@@ -163,3 +163,30 @@ fn a_store_that_refuses_every_update_of_a_drift_state_ends_the_check() {
         .stdout_contains("In sync")
         .stderr_contains("the store refuses each update of the version that it shows");
 }
+
+#[test]
+fn what_an_apply_creates_while_a_check_reads_was_not_deleted_outside() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: fleet\nnamespaces: [pay, shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("card.yaml", &definition("pay/card", 80))
+        .applied(".");
+    stage.write("new.yaml", &definition("pay/new", 80));
+    service.misbehave("rules: [{operation: endpoint-list, namespace: shop, for: 1, delay: {milliseconds: 4000}}]");
+    let before = service.log().len();
+    let check = stage.command(&["drift", "."]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let is_read = || {
+        let log = service.log();
+        let lists = log[before..].iter().filter(|entry| entry.operation == "endpoint-list");
+        ["pay", "shop"].iter().all(|name| lists.clone().any(|entry| entry.namespace == *name))
+    };
+    while !is_read() {
+        std::thread::yield_now();
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    let output = check.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+}
