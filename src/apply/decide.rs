@@ -159,7 +159,11 @@ pub(super) fn delete(target: &TargetState<'_>, before: &BeforeImage, now: &Curre
 /// Whether a delete may be sent after a look at who refers to the object: those that the plan named were allowed by a
 /// person, others were not.
 pub(super) fn refer(planned: &[RelatedObject], found: Vec<RelatedObject>) -> Result<(), ChangeResult> {
-    let new = found.iter().any(|referrer| !planned.contains(referrer));
+    // The service spells a kind in several ways.
+    let is_planned = |one: &RelatedObject| {
+        planned.iter().any(|other| one == other || one.key().is_some_and(|key| other.key() == Some(key)))
+    };
+    let new = !found.iter().all(is_planned);
     if new { Err(ChangeResult::Referred { by: found }) } else { Ok(()) }
 }
 

@@ -582,3 +582,34 @@ fn an_environment_that_is_new_with_a_definition_that_was_moved_takes_nothing_bac
     stage.run("move --from a --directory b --env prod shop/cart --yes").code(0).stderr_ignored();
     stage.run("plan b --env prod --base main").code(0).stdout_contains("REFUSED").stdout_contains("behind base");
 }
+
+#[test]
+fn what_others_let_go_of_is_deleted_alone_only_where_that_is_allowed() {
+    let check = |name: &str| {
+        format!(
+            "kind: healthcheck\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{tcp_health_check: {{}}, timeout: 3, \
+             interval: 15, unhealthy_threshold: 1, healthy_threshold: 3}}\n"
+        )
+    };
+    let pool = "kind: origin_pool\nmetadata: {name: pool, namespace: shop}\nspec:\n  origin_servers: \
+                [{public_ip: {ip: 192.0.2.1}}]\n  port: 443\n  healthcheck: [{name: one}]\n";
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [healthcheck, origin_pool]\n")
+        .file("one.yaml", &check("one"))
+        .file("two.yaml", &check("two"))
+        .file("pool.yaml", pool)
+        .committed();
+    stage.run("apply . --yes --quiet").code(0);
+    stage.edit("pool.yaml", "name: one", "name: two");
+    commit(&stage, "let-go");
+    git(&stage, "checkout -qb branch");
+    std::fs::remove_file(stage.path("one.yaml")).expect("removed");
+    commit(&stage, "removed");
+    let alone = "--base main --only-this-change";
+    let plan = stage.run(&format!("plan . {alone} --detailed-exitcode"));
+    plan.code(6).stdout_contains("origin_pool:shop/pool would be left without it");
+    let allow = "--allow referred=healthcheck:shop/one";
+    stage.run(&format!("apply . {alone} {allow} --yes")).code(0).stdout_contains("1 deleted").stderr_ignored();
+}
