@@ -118,8 +118,11 @@ pub(super) fn entries(endpoint: &Object, fields: impl Iterator<Item = Field>) ->
     entries
 }
 
+/// What an annotation names a key by.
+pub type KeyDigest = [u8; KEY_WIDTH];
+
 /// The first 60 bits of a SipHash-1-3 of namespace and name, and the kind of what is no endpoint.
-pub(super) fn key_digest(key: &Key) -> [u8; KEY_WIDTH] {
+pub fn key_digest(key: &Key) -> KeyDigest {
     let names = [key.namespace.as_str().as_bytes(), key.name.as_str().as_bytes(), key.kind.as_str().as_bytes()];
     // That of an endpoint is as it was when there was no other kind.
     let bits = hash(if key.kind.is_endpoint() { &names[..2] } else { &names });

@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 
 use super::field_digest::{
-    KEY_WIDTH, entries, field_digest, hidden_digest, hidden_slot, is_hidden, key_digest, slot, split, text_digest,
+    KeyDigest, entries, field_digest, hidden_digest, hidden_slot, is_hidden, key_digest, slot, split, text_digest,
 };
 use super::{Field, Key, Object, StringMap};
 
@@ -58,7 +58,7 @@ pub struct AppliedFields {
     /// The run that wrote it.
     pub run: String,
     /// The digest of the key that it was written for; version 1 names none.
-    key: Option<[u8; KEY_WIDTH]>,
+    pub key: Option<KeyDigest>,
     /// The commit as the annotation names it.
     commit: String,
     /// The stack that it was moved from; the one that owns it now has not applied it yet.

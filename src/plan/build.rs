@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::namespace;
+use super::namespace::{self, KeysByDigest};
 use super::references;
 use super::{MatchedFilters, NamedCommits, Note, Plan, PlanInput, ScopeRead, ScopeState};
 use crate::kind::KindName;
@@ -41,6 +41,7 @@ pub struct PlanBuilder<'f> {
     definitions: HashMap<(&'f Namespace, KindName), Vec<&'f Definition>>,
     plan: Plan,
     commits: NamedCommits,
+    by_digest: KeysByDigest<'f>,
     matched: MatchedFilters,
     /// The keys of all lists. Nothing, where no kind but endpoint is read: nothing that one refers to is known then.
     live: Option<BTreeSet<Key>>,
@@ -64,7 +65,8 @@ impl<'f> PlanBuilder<'f> {
         };
         let mut kinds = definitions.keys().map(|(_, kind)| *kind).chain(input.kinds.iter().copied());
         let live = kinds.any(|kind| !kind.is_endpoint()).then(BTreeSet::new);
-        Self { input, definitions, plan, commits: NamedCommits::new(), matched: MatchedFilters::default(), live }
+        let (commits, by_digest, matched) = Default::default();
+        Self { input, definitions, plan, commits, by_digest, matched, live }
     }
 
     /// Takes in what a list contains.
@@ -74,7 +76,8 @@ impl<'f> PlanBuilder<'f> {
         if matches!(read, ListRead::NotOffered) && wanted.is_empty() {
             return self.plan.notes.push(Note::NotOffered { scope: scope.clone() });
         }
-        let state = namespace::arrange(&mut self.plan, &mut self.commits, &self.input, scope, read, wanted);
+        let (plan, commits, defined) = (&mut self.plan, &mut self.commits, &self.by_digest);
+        let state = namespace::arrange(plan, commits, defined, &self.input, scope, read, wanted);
         self.plan.scope.insert(scope.clone(), state);
         if let ListRead::Complete { items } = read {
             if let Some(live) = &mut self.live {

@@ -1,7 +1,8 @@
 //! Plans one kind in one namespace: compares each definition with the live object of its key, decides by ownership what is
 //! done or blocked, and counts what the guards need.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize as _;
 
@@ -12,15 +13,27 @@ use super::{
 use crate::diff::{self, CompareOptions, Difference};
 use crate::kind;
 use crate::model::{
-    Definition, Field, Json, Key, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, STACK, Scope, Spec,
-    ValueDigest, WrittenFor,
+    Definition, Field, Json, Key, KeyDigest, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, STACK,
+    Scope, Spec, ValueDigest, key_digest,
 };
 
-/// Adds to `plan` what is done with one kind in one namespace, and to `commits` those that its objects name.
-pub(super) fn arrange(
+/// Keys by what a copied annotation says of them, made for the first one.
+#[derive(Default)]
+pub(super) struct KeysByDigest<'k>(OnceCell<HashMap<KeyDigest, &'k Key>>);
+
+impl<'k> KeysByDigest<'k> {
+    fn find(&self, digest: KeyDigest, keys: impl Iterator<Item = &'k Key>) -> Option<&'k Key> {
+        self.0.get_or_init(|| keys.map(|key| (key_digest(key), key)).collect()).get(&digest).copied()
+    }
+}
+
+/// Adds to `plan` what is done with one kind in one namespace, and to `commits` those that its objects name. `defined` are
+/// the keys of all definitions.
+pub(super) fn arrange<'f>(
     plan: &mut Plan,
     commits: &mut NamedCommits,
-    input: &PlanInput<'_>,
+    defined: &KeysByDigest<'f>,
+    input: &PlanInput<'f>,
     scope: &Scope,
     read: &ListRead,
     wanted: &[&Definition],
@@ -37,7 +50,9 @@ pub(super) fn arrange(
             return ScopeState { read, definitions, in_sync: 0, pruned, selected };
         }
     };
-    let mut builder = NamespaceBuilder { plan, commits, input, items, pruned, in_sync: 0, owned: 0, removable: 0 };
+    let live = KeysByDigest::default();
+    let mut builder =
+        NamespaceBuilder { plan, commits, defined, live, input, items, pruned, in_sync: 0, owned: 0, removable: 0 };
     let definitions = selected_of(input.selection, wanted, items);
     let mut wanted = wanted.iter().copied().peekable();
     for (key, item) in items {
@@ -77,6 +92,8 @@ fn selected_of(selection: &Selection, wanted: &[&Definition], items: &BTreeMap<K
 struct NamespaceBuilder<'a, 'f> {
     plan: &'a mut Plan,
     commits: &'a mut NamedCommits,
+    defined: &'a KeysByDigest<'f>,
+    live: KeysByDigest<'a>,
     input: &'a PlanInput<'f>,
     items: &'a BTreeMap<Key, LiveItem>,
     pruned: bool,
@@ -112,10 +129,10 @@ impl NamespaceBuilder<'_, '_> {
 
     /// Notes that an object carries the annotations of another, and of which, where that is known.
     fn note_copy(&mut self, key: &Key, ownership: Option<&Ownership>) {
-        let applied = ownership.and_then(|ownership| ownership.applied.as_ref());
-        let is_it = |key: &&Key| applied.is_some_and(|applied| applied.written_for(key) == WrittenFor::This);
-        let known = self.items.keys().chain(self.input.desired.definitions.keys());
-        let of = known.into_iter().find(is_it).cloned();
+        let digest = ownership.and_then(|ownership| ownership.applied.as_ref()?.key);
+        let live = |digest| self.live.find(digest, self.items.keys());
+        let defined = |digest| self.defined.find(digest, self.input.desired.definitions.keys());
+        let of = digest.and_then(|digest| live(digest).or_else(|| defined(digest))).cloned();
         self.plan.notes.push(Note::Copied { key: key.clone(), of });
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::model::growth_tests::assert_at_most_linear;
 use crate::model::policy::{IgnoreRule, Safeguards};
 use crate::model::{
     Desired, DocumentError, Field, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, Scope,
@@ -654,4 +655,21 @@ fn a_change_outside_of_the_namespaces_is_found_unless_it_is_a_move() {
     assert!(outside(&plan, BTreeSet::new()));
     plan.source.origin = PlanOrigin::Move { from: "a".to_owned(), to: "b".to_owned() };
     assert!(!outside(&plan, BTreeSet::new()));
+}
+
+#[test]
+fn many_copies_in_many_namespaces_are_planned_in_linear_time() {
+    let copies = |count: usize| {
+        (0..count).fold(World::new(), |world, number| {
+            let original = endpoint(&format!("e{number}"), 80);
+            let key = Key::parse(&format!("n{number}/e{number}")).expect("a key");
+            let copy = annotated(live(Object { key, ..original.clone() }), &original, Some(STACK));
+            world.defined(original).live(copy)
+        })
+    };
+    assert_at_most_linear("copies", 200, copies, |world| {
+        let notes = world.plan().notes;
+        let known = notes.iter().filter(|note| matches!(note, Note::Copied { of: Some(_), .. }));
+        assert_eq!(known.count(), world.desired.definitions.len());
+    });
 }
