@@ -162,10 +162,9 @@ fn of(note: &Note) -> (&'static str, String, String) {
         ),
         Note::Loaded { text } => ("{{reason}}", text.clone(), none()),
         Note::Copied { key, of } => (
-            "{{endpoint}} {{carries|carry}} the ownership annotations of {{reason}}, copied, and {{is|are}} nobody's: \
-             {{names}}",
-            of.as_ref().map_or_else(|| "another endpoint".to_owned(), ToString::to_string),
-            key.to_string(),
+            "{{endpoint}} {{carries|carry}} copied ownership annotations and {{is|are}} nobody's: {{names}}",
+            none(),
+            of.as_ref().map_or_else(|| key.to_string(), |of| format!("{key} (of {of})")),
         ),
         Note::Unstacked { key } => (
             "{{endpoint}} {{was|were}} applied without a stack and {{is|are}} taken over by this one: {{names}}",
@@ -208,13 +207,22 @@ mod tests {
     #[test]
     fn what_belongs_to_many_others_is_one_note() {
         let mut plan = sample_tests::plan(1, false);
-        let note = |n: u8| Note::Owned {
-            key: Key::parse(&format!("shop/a{n}")).expect("a key"),
-            owner: format!("origin_pool:shop/p{n}"),
-        };
-        plan.notes = (0..20).map(note).collect();
-        let lines: Vec<String> = lines(&plan).iter().map(Line::unescaped).collect();
-        let said = "20 objects belong to other objects and are left alone: shop/a0 (of origin_pool:shop/p0), ";
-        assert!(lines.len() == 1 && lines[0].starts_with(said) && lines[0].len() < 400, "{lines:?}");
+        let key = |name: &str, n: u8| Key::parse(&format!("shop/{name}{n}")).expect("a key");
+        let owned = |n| Note::Owned { key: key("a", n), owner: format!("origin_pool:shop/p{n}") };
+        let copied = |n| Note::Copied { key: key("a", n), of: (n < 19).then(|| key("b", n)) };
+        for (notes, said) in [
+            (
+                (0..20).map(owned).collect::<Vec<_>>(),
+                "20 objects belong to other objects and are left alone: shop/a0 (of origin_pool:shop/p0), ",
+            ),
+            (
+                (0..20).map(copied).collect(),
+                "20 endpoints carry copied ownership annotations and are nobody's: shop/a0 (of shop/b0), ",
+            ),
+        ] {
+            plan.notes = notes;
+            let lines: Vec<String> = lines(&plan).iter().map(Line::unescaped).collect();
+            assert!(lines.len() == 1 && lines[0].starts_with(said) && lines[0].len() < 400, "{lines:?}");
+        }
     }
 }
