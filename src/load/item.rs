@@ -115,6 +115,13 @@ impl<'s> Item<'s> {
         }
     }
 
+    pub(super) fn items(&self) -> &[Item<'s>] {
+        match &self.value {
+            Value::List(items) => items,
+            Value::Text(..) | Value::Map(_) | Value::Refused => &[],
+        }
+    }
+
     /// The value of `key`, `null` counting as absent.
     pub(super) fn get(&self, key: &str) -> Option<&Item<'s>> {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.item).filter(|item| !item.is_null())

@@ -210,6 +210,37 @@ fn what_an_environment_left_is_named_under_its_new_name_and_without_one() {
 }
 
 #[test]
+fn what_is_left_in_a_namespace_that_was_dropped_is_named_however_its_settings_were_written() {
+    let service = Service::start();
+    let now = "environments: {eu: {stack: shop, namespaces: [shop]}}\n";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "environments: {eu: {stack: shop, namespaces: [shop, pay]}}\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("till.yaml", &definition("pay/till", 80));
+    stage.run("apply . --env eu --yes --quiet").code(0);
+    stage.remove("till.yaml");
+    for before in [
+        "environments:\n  us: &us {stack: us, namespaces: [shop, pay]}\n  eu: {<<: *us, stack: shop}\n",
+        "\u{feff}stack: shop\nnamespaces: [shop, pay]\n",
+        "---\n# nothing\n---\nstack: shop\nnamespaces: [shop, pay]\n",
+        "stack: shop\nnamespaces: [shop, pay]\n---\n# nothing\n",
+        "defaults: {stack: shop, namespaces: [shop, pay]}\nenvironments: {2024: {namespaces: }}\n",
+        // What this trueup does not know, another one may have.
+        "stack: shop\nnamespaces: [shop, pay, No]\nkinds: [no_kind]\nno_setting: 1\n",
+    ] {
+        let _ = std::fs::remove_dir_all(stage.path(".git"));
+        git(&stage, "init -q -b main");
+        for settings in [before, now] {
+            stage.write("trueup.yaml", settings);
+            commit(&stage, "next");
+        }
+        let check = stage.run(&format!("drift . --env eu {ELSEWHERE}"));
+        check.code(3).stdout_contains("1 endpoint of this stack in pay is outside of `namespaces:`");
+    }
+}
+
+#[test]
 fn a_drift_state_counts_the_checks_of_what_is_outside_of_the_plan_and_forgets_what_is_gone() {
     let service = Service::start();
     let stage = shrunk(&service, false);

@@ -1,16 +1,14 @@
 //! Namespaces and kinds that a stack once had and that `trueup.yaml` no longer lists. What the stack still owns of them
 //! is outside of every plan, so a report has to name it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::Deserialize;
+use std::collections::BTreeSet;
 
 use crate::cli::stacks::shard;
 use crate::cli::{Context, Stack, aside, settings};
 use crate::drift::{DriftState, Shard};
 use crate::git::GitError;
 use crate::kind::KindName;
-use crate::load::config::FILE;
+use crate::load::config::{FILE, lists_of};
 use crate::model::{Namespace, Scope};
 use crate::plan::{Note, Plan};
 
@@ -34,12 +32,9 @@ impl Listed {
 
     /// Adds what a version of `trueup.yaml` lists for the stack of this name.
     fn add(&mut self, version: &[u8], name: &str) {
-        for layers in SettingsVersion::of(version).layers_of(name) {
-            let namespaces = layers.iter().find_map(|layer| layer.namespaces.as_ref());
-            let kinds = layers.iter().find_map(|layer| layer.kinds.as_ref());
-            self.namespaces.extend(namespaces.into_iter().flatten().filter_map(|name| Namespace::parse(name).ok()));
-            self.kinds.extend(kinds.into_iter().flatten().filter_map(|name| KindName::find(name)));
-        }
+        let (namespaces, kinds) = lists_of(version.to_vec(), name).unwrap_or_default();
+        self.namespaces.extend(namespaces);
+        self.kinds.extend(kinds);
     }
 }
 
@@ -78,29 +73,6 @@ pub fn scopes(
     all.into_iter().filter(|scopes| !scopes.is_empty()).collect()
 }
 
-/// The part of a version of `trueup.yaml` that matters here; everything else may be anything.
-#[derive(Default, Deserialize)]
-struct SettingsVersion {
-    #[serde(flatten)]
-    top: LayerVersion,
-    #[serde(default)]
-    defaults: Option<LayerVersion>,
-    #[serde(default)]
-    environments: Option<BTreeMap<String, Option<LayerVersion>>>,
-}
-
-#[derive(Default, Deserialize)]
-struct LayerVersion {
-    #[serde(default)]
-    stack: Option<String>,
-    #[serde(default)]
-    namespaces: Option<Vec<String>>,
-    #[serde(default)]
-    kinds: Option<Vec<String>>,
-    #[serde(default)]
-    extends: Option<String>,
-}
-
 /// The namespaces and kinds of every version of `trueup.yaml` in the history of the working tree, also where the stack had
 /// another directory; none where git does not show it. They are searched for on a thread of their own, while the service answers.
 pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
@@ -117,34 +89,10 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
                 return all;
             }
         };
-        let is_it = |version: &[u8]| !SettingsVersion::of(version).layers_of(&name).is_empty();
+        let is_it = |version: &[u8]| lists_of(version.to_vec(), &name).is_some();
         let read = repository.versions(FILE, is_it, |bytes| all.add(bytes, &name));
         all.unread = read.err().map(|error| error.to_string());
         all
     })
     .await
-}
-
-impl SettingsVersion {
-    fn of(bytes: &[u8]) -> Self {
-        serde_yaml::from_slice(bytes).unwrap_or_default()
-    }
-
-    /// The layers of each environment, and of the settings without one, that are of the stack of this name: an environment
-    /// may have been renamed.
-    fn layers_of(&self, name: &str) -> Vec<Vec<&LayerVersion>> {
-        let environments = self.environments.iter().flat_map(BTreeMap::keys).map(|name| Some(name.as_str()));
-        let all = environments.chain([None]).map(|environment| self.layers(environment).collect());
-        let is_it = |layers: &Vec<&LayerVersion>| layers.iter().find_map(|layer| layer.stack.as_deref()) == Some(name);
-        all.filter(is_it).collect()
-    }
-
-    /// The layers of the settings of an environment, the first of which decides.
-    fn layers(&self, environment: Option<&str>) -> impl Iterator<Item = &LayerVersion> {
-        let of = |name: &str| self.environments.as_ref()?.get(name)?.as_ref();
-        let chosen = environment.and_then(of);
-        let extended = chosen.and_then(|chosen| of(chosen.extends.as_deref()?));
-        let defaults = environment.and(self.defaults.as_ref());
-        [chosen, extended, defaults, Some(&self.top)].into_iter().flatten()
-    }
 }

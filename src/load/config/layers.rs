@@ -3,7 +3,7 @@
 //! setting: mappings are merged, lists and single values replace, null sets nothing. `--var` is above all layers.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -11,12 +11,14 @@ use serde::Serialize;
 
 use super::described::{self, NullMeaning, SETTINGS, directory, error};
 use super::{Config, FILE};
+use crate::kind::KindName;
 use crate::load::diagnostic::Diagnostic;
 use crate::load::item::{Item, MapEntry, Value, resolve};
 use crate::load::options::{LoadOptions, UndefinedEnvironment};
 use crate::load::suggestion::did_you_mean;
 use crate::load::text::SourceText;
 use crate::load::tree::Documents;
+use crate::model::Namespace;
 use crate::model::policy::Prune;
 
 /// Keys of the top level and of a layer that no layer passes on.
@@ -37,6 +39,32 @@ pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems
     };
     check(&root, problems);
     Layers::new(&root).config(options, problems)
+}
+
+/// The namespaces and kinds that the settings of another time list for the stack of this name, in any environment, which may
+/// have another name now, and without one; nothing where they are not of the stack. The rest of them may be anything; what
+/// cannot be parsed was never applied.
+pub fn lists_of(settings: Vec<u8>, stack: &str) -> Option<(BTreeSet<Namespace>, BTreeSet<KindName>)> {
+    let source = SourceText::new(&FILE.into(), settings).ok()?;
+    let root = document(&source, &mut Vec::new())?;
+    let all = Layers::new(&root);
+    // Most environments have the same list.
+    let (mut is_of_it, mut namespaces, mut kinds) = (false, BTreeMap::new(), BTreeMap::new());
+    for environment in all.environments.keys().map(|name| Some(*name)).chain([None]) {
+        let layers = all.of(environment);
+        let highest = |key| layers.iter().rev().find_map(|(_, layer)| layer.get(key));
+        if highest("stack").and_then(Item::text) != Some(stack) {
+            continue;
+        }
+        is_of_it = true;
+        let list = |key| highest(key).map(|list| (list.span.range().start, list));
+        namespaces.extend(list("namespaces"));
+        kinds.extend(list("kinds"));
+    }
+    let namespaces = namespaces.values().flat_map(|list| list.items()).filter_map(Item::text);
+    let kinds = kinds.values().flat_map(|list| list.items()).filter_map(Item::text);
+    let namespaces = namespaces.filter_map(|name| Namespace::parse(name).ok()).collect();
+    is_of_it.then(|| (namespaces, kinds.filter_map(KindName::find).collect()))
 }
 
 /// The one document of a file; nothing where it is empty or cannot be read.

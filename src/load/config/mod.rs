@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use described::{POLICY, SETTINGS, setting_paths};
 pub(super) use explain::settings as explained;
 pub use explain::{ExplainedSetting, ReplacedSetting};
-pub use layers::LayerName;
 pub(super) use layers::read;
+pub use layers::{LayerName, lists_of};
 pub(super) use places::{SettingPlaces, rule};
 pub use policy::policy;
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::FILE;
 use super::layers::document;
 use crate::load::diagnostic::Diagnostic;
-use crate::load::item::{Item, Value};
+use crate::load::item::Item;
 use crate::load::text::SourceText;
 
 /// The key of the places of variables, which no setting has.
@@ -68,9 +68,7 @@ fn take(places: &mut Places, key: &str, item: &Item<'_>) {
         }
         take(places, &entry.key, &entry.item);
     }
-    if let Value::List(items) = &item.value {
-        items.iter().for_each(|one| take(places, key, one));
-    }
+    item.items().iter().for_each(|one| take(places, key, one));
 }
 
 /// A rule of `ignore:` as one value.
