@@ -60,6 +60,26 @@ fn what_is_left_in_a_namespace_that_was_dropped_is_named() {
     assert_eq!(service.requests("GET") - requests, 1);
 }
 
+#[test]
+fn what_is_left_in_a_namespace_that_was_dropped_is_named_where_the_call_names_the_stack() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("s/trueup.yaml", "namespaces: [shop, pay]\n")
+        .file("s/cart.yaml", &definition("shop/cart", 80))
+        .file("s/till.yaml", &definition("pay/till", 80))
+        .file("other/trueup.yaml", "stack: other\nnamespaces: [elsewhere]\n")
+        .committed();
+    stage.run("apply s --stack shop --yes --quiet").code(0);
+    stage.remove("s/till.yaml");
+    stage.write("s/trueup.yaml", "namespaces: [shop]\n");
+    commit(&stage, "without-pay");
+    stage
+        .run(&format!("drift s --stack shop {ELSEWHERE}"))
+        .code(3)
+        .stdout_contains("1 endpoint of this stack in pay is outside of `namespaces:`");
+}
+
 /// A stack of an endpoint and a health check that is applied, and then loses the check and its kind.
 fn without_its_kind(service: &Service, settings: &str, in_git: bool) -> Stage {
     let stage = Stage::new()

@@ -30,9 +30,9 @@ impl Listed {
         Some(Note::Loaded { text })
     }
 
-    /// Adds what a version of `trueup.yaml` lists for the stack of this name.
-    fn add(&mut self, version: &[u8], name: &str) {
-        let (namespaces, kinds) = lists_of(version.to_vec(), name).unwrap_or_default();
+    /// Adds what a version of `trueup.yaml` lists for the stack.
+    fn add(&mut self, lists: Option<(BTreeSet<Namespace>, BTreeSet<KindName>)>) {
+        let (namespaces, kinds) = lists.unwrap_or_default();
         self.namespaces.extend(namespaces);
         self.kinds.extend(kinds);
     }
@@ -77,6 +77,7 @@ pub fn scopes(
 /// another directory; none where git does not show it. They are searched for on a thread of their own, while the service answers.
 pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
     let Ok(Some(name)) = settings::stack(context, &stack.loaded.config) else { return Listed::default() };
+    let is_named_by_call = settings::stack_text(context).is_some();
     let repository = stack.repository.clone();
     aside(move || {
         let mut all = Listed::default();
@@ -89,8 +90,10 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
                 return all;
             }
         };
-        let is_it = |version: &[u8]| lists_of(version.to_vec(), &name).is_some();
-        let read = repository.versions(FILE, is_it, |bytes| all.add(bytes, &name));
+        let of = |version: &[u8], is_unnamed| lists_of(version.to_vec(), &name, is_unnamed);
+        // What names no stack in another directory may be of any.
+        let is_it = |version: &[u8]| of(version, false).is_some();
+        let read = repository.versions(FILE, is_it, |version| all.add(of(version, is_named_by_call)));
         all.unread = read.err().map(|error| error.to_string());
         all
     })

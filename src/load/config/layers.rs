@@ -42,9 +42,9 @@ pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems
 }
 
 /// The namespaces and kinds that the settings of another time list for the stack of this name, in any environment, which may
-/// have another name now, and without one; nothing where they are not of the stack. The rest of them may be anything; what
-/// cannot be parsed was never applied.
-pub fn lists_of(settings: Vec<u8>, stack: &str) -> Option<(BTreeSet<Namespace>, BTreeSet<KindName>)> {
+/// have another name now, and without one; nothing where they are not of the stack. Those that name no stack are of it where
+/// it `is_unnamed`. The rest of them may be anything; what cannot be parsed was never applied.
+pub fn lists_of(settings: Vec<u8>, stack: &str, is_unnamed: bool) -> Option<(BTreeSet<Namespace>, BTreeSet<KindName>)> {
     let source = SourceText::new(&FILE.into(), settings).ok()?;
     let root = document(&source, &mut Vec::new())?;
     let all = Layers::new(&root);
@@ -53,7 +53,7 @@ pub fn lists_of(settings: Vec<u8>, stack: &str) -> Option<(BTreeSet<Namespace>, 
     for environment in all.environments.keys().map(|name| Some(*name)).chain([None]) {
         let layers = all.of(environment);
         let highest = |key| layers.iter().rev().find_map(|(_, layer)| layer.get(key));
-        if highest("stack").and_then(Item::text) != Some(stack) {
+        if highest("stack").map_or(!is_unnamed, |name| name.text() != Some(stack)) {
             continue;
         }
         is_of_it = true;
