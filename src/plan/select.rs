@@ -83,7 +83,7 @@ impl Selection {
         Self::default()
     }
 
-    /// Only definitions in this file, or in files below this folder, relative to the stack's
+    /// Only definitions in this file, or in files below this folder, or changed by an overlay there, relative to the stack's
     /// directory. Several add up.
     pub fn add_path(&mut self, path: &str) {
         self.paths.push(path.trim_end_matches('/').to_owned());
@@ -142,7 +142,7 @@ impl Selection {
     }
 
     fn leaves_in(&self, key: &Key, definition: Option<&Definition>, meets: bool) -> bool {
-        (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(&definition.file)))
+        (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(definition)))
             && (self.only.is_empty() || self.only.iter().any(|one| one.matches(key)))
             && !self.except.iter().any(|one| one.matches(key))
             && (self.namespaces.is_empty() || self.namespaces.contains(&key.namespace))
@@ -231,17 +231,20 @@ impl Selection {
     pub fn empty_path(&self, desired: &Desired) -> Option<&str> {
         let defined = |path: &&String| {
             let one = Selection { paths: vec![(*path).clone()], ..Selection::default() };
-            desired.definitions.values().any(|definition| one.in_paths(&definition.file))
+            desired.definitions.values().any(|definition| one.in_paths(definition))
         };
         self.paths.iter().find(|path| !defined(path)).map(String::as_str)
     }
 
-    fn in_paths(&self, file: &str) -> bool {
-        self.paths.iter().any(|path| {
+    /// Whether the definition or an overlay that changed it is in one of the paths.
+    fn in_paths(&self, definition: &Definition) -> bool {
+        let is_below = |path: &str, file: &str| {
             path.is_empty()
                 || path == "."
-                || file.strip_prefix(path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+                || file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mut files = std::iter::once(&definition.file).chain(&definition.overlays);
+        files.any(|file| self.paths.iter().any(|path| is_below(path, file)))
     }
 
     /// Whether changes of this kind in this namespace may be left in at all: what an apply must have read.
@@ -249,7 +252,7 @@ impl Selection {
         let Scope { namespace, .. } = scope;
         let is_of = |definition: &&Definition| scope.contains(&definition.endpoint.key);
         let by_path = self.paths.is_empty()
-            || desired.definitions.values().filter(is_of).any(|definition| self.in_paths(&definition.file));
+            || desired.definitions.values().filter(is_of).any(|definition| self.in_paths(definition));
         by_path
             && (self.namespaces.is_empty() || self.namespaces.contains(namespace))
             && (self.only.is_empty()

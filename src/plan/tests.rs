@@ -466,6 +466,14 @@ fn filters_choose_among_the_changes_and_never_make_one() {
     assert_eq!(describe(&|_| {}), ["create a", "create b", "delete gone"]);
     assert_eq!(describe(&|selection| selection.add_path("a.yaml")), ["create a"]);
     assert_eq!(describe(&|selection| selection.add_path("nowhere")), nothing());
+    let mut overlaid = whole();
+    let changed = overlaid.desired.definitions.values_mut().next().expect("a definition");
+    changed.overlays = vec!["overlays/eu/a.yaml".into()];
+    for path in ["a.yaml", "overlays/eu", "overlays/eu/a.yaml"] {
+        overlaid.selection = Selection::all();
+        overlaid.selection.add_path(path);
+        assert_eq!(overlaid.lines(), ["create a"], "{path}");
+    }
     assert_eq!(describe(&|selection| selection.add_only("shop/g*").expect("a glob")), ["delete gone"]);
     assert_eq!(describe(&|selection| selection.add_except("shop/?").expect("a glob")), ["delete gone"]);
     assert_eq!(describe(&|selection| selection.add_namespace(Namespace::parse("pay").expect("a name"))), nothing());
