@@ -1,6 +1,5 @@
 //! The memory of concurrent answers over HTTP, whatever the service says of their sizes.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +11,7 @@ use tokio::task::JoinSet;
 
 use super::client::capacity_with;
 use super::{BaseUrl, ClientSettings, Reader, RequestLimits, Timing, fetch};
-use crate::kind::KindName;
-use crate::model::{Layout, ListRead, Live, Namespace};
+use crate::model::{Layout, ListRead, Live, Namespace, Scope};
 
 const MIB: usize = 1024 * 1024;
 /// Requests at the same time, each for a namespace.
@@ -104,14 +102,9 @@ async fn read(memory: usize) -> (Live, usize) {
     settings.concurrency = ANSWERS;
     settings.bounds = RequestLimits { memory, body: 2 * SIZE, ..RequestLimits::default() };
     let reader = Reader::new(settings).expect("a client");
-    let names = (0..ANSWERS).map(|n| Namespace::parse(&format!("n{n}")).expect("a name"));
-    let namespaces: BTreeSet<Namespace> = names.collect();
+    let scopes = (0..ANSWERS).map(|n| Scope::endpoints(Namespace::parse(&format!("n{n}")).expect("a name")));
     // Only a test that fails waits so long.
-    let live = tokio::time::timeout(
-        Duration::from_mins(1),
-        fetch(&reader, &namespaces, &BTreeSet::from([KindName::ENDPOINT])),
-    )
-    .await;
+    let live = tokio::time::timeout(Duration::from_mins(1), fetch(&reader, scopes)).await;
     serving.abort();
     let (used, most) = reader.budget().usage();
     assert_eq!(used, 0, "every answer gives its memory back");

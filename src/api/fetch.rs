@@ -28,9 +28,9 @@ use super::settings::ClientProgress;
 /// Objects that refer to one and are asked for their view.
 const MOST_VIEWS: usize = 32;
 
-/// Reads these kinds of `namespaces`, one list each, at the same time as far as the client's limits allow.
-pub async fn fetch(reader: &Reader, namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Live {
-    PendingLists::of(reader.clone()).and(namespaces, kinds).live().await
+/// Reads these lists, at the same time as far as the client's limits allow.
+pub async fn fetch(reader: &Reader, scopes: impl IntoIterator<Item = Scope>) -> Live {
+    PendingLists::of(reader.clone()).and(scopes).live().await
 }
 
 /// Lists that are on their way; to let go of them ends them.
@@ -51,11 +51,10 @@ impl PendingLists {
         Self { reader, before, asked: BTreeSet::new(), waiting: VecDeque::new(), lists: JoinSet::new() }
     }
 
-    /// Asks for these kinds of each of these namespaces, as far as that was not asked for yet.
+    /// Asks for these lists, as far as that was not done yet.
     #[must_use]
-    pub fn and(mut self, namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Self {
-        let all = Scope::each(namespaces, kinds);
-        let new: Vec<Scope> = all.filter(|scope| !self.asked.contains(scope)).collect();
+    pub fn and(mut self, scopes: impl IntoIterator<Item = Scope>) -> Self {
+        let new: Vec<Scope> = scopes.into_iter().filter(|scope| !self.asked.contains(scope)).collect();
         self.asked.extend(new.iter().cloned());
         self.waiting.extend(new);
         self.report();

@@ -376,7 +376,7 @@ async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result
     let listed = config.namespaces.iter().cloned().collect();
     let namespaces = shard::namespaces(shard, listed, &connection.service().base_url);
     let reader = connection.reader()?;
-    Ok((connection, PendingLists::of(reader).and(&namespaces, &config.kinds_with_endpoint())))
+    Ok((connection, PendingLists::of(reader).and(Scope::each(&namespaces, &config.kinds_with_endpoint()))))
 }
 
 /// The run that a call names which changes something, found by `find`: `last` is that of the stack and the service that
@@ -526,7 +526,7 @@ impl LiveSource {
         match self {
             LiveSource::Service(_, reader, lists) => {
                 let asked = lists.take().unwrap_or_else(|| PendingLists::of(reader.clone()));
-                let mut lists = asked.and(namespaces, kinds);
+                let mut lists = asked.and(Scope::each(namespaces, kinds));
                 while let Some((scope, read)) = lists.next().await {
                     take(&scope, read);
                 }

@@ -1,7 +1,7 @@
 //! `get`: shows live endpoints as a table, as definitions or as JSON. It reads whole namespaces, as every command
 //! does, so that an endpoint that is not shown is not there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api;
 use crate::cli::args;
@@ -9,7 +9,7 @@ use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::kind::KindName;
 use crate::load::{self, Config};
-use crate::model::{Key, Live, LiveItem, Namespace, Scope};
+use crate::model::{Key, ListRead, Live, LiveItem, Namespace, Scope};
 use crate::plan::{Selection, UnmatchedFilter};
 use crate::report::facts::unread;
 use crate::report::objects::ObjectListing;
@@ -46,7 +46,8 @@ impl Execute for GetArgs {
         let config = settings::of_directory(context, Path::new("."))?;
         let wanted = Wanted::of(self, &config)?;
         let connection = service::connect(context, &config).await?;
-        let live = api::fetch(&connection.reader()?, &wanted.namespaces, &wanted.kinds).await;
+        let mut live = api::fetch(&connection.reader()?, wanted.scopes.keys().cloned()).await;
+        live.lists.retain(|scope, read| wanted.scopes[scope] || !matches!(read, ListRead::NotOffered));
         let items = wanted.items(&live);
         wanted.found(context, &live, &items)?;
         let (service, columns) = (&connection.service(), &self.columns.columns);
@@ -79,8 +80,8 @@ impl Execute for GetArgs {
 struct Wanted {
     /// The namespaces to read.
     namespaces: BTreeSet<Namespace>,
-    /// The kinds to read.
-    kinds: BTreeSet<KindName>,
+    /// The lists to read, and whether their kind is named: a `*` asks for what the service offers.
+    scopes: BTreeMap<Scope, bool>,
     /// Objects that are named whole, which must exist.
     named: BTreeSet<Key>,
     /// What the arguments name.
@@ -91,22 +92,22 @@ struct Wanted {
 
 impl Wanted {
     fn of(arguments: &GetArgs, config: &Config) -> Result<Self> {
-        let mut namespaces = BTreeSet::new();
         let of_stack = config.kinds_with_endpoint();
-        let mut kinds = if arguments.endpoints.is_empty() { of_stack.clone() } else { BTreeSet::new() };
-        let mut named = BTreeSet::new();
+        let (mut namespaces, mut scopes, mut named) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
         // Several arguments add up.
         let mut places = FilterArgs::default();
         for text in &arguments.endpoints {
             let (kind, place) = text.split_once(':').unwrap_or(("endpoint", text));
             let (namespace, name) = place.split_once('/').unwrap_or((place, ""));
-            namespaces.insert(args::namespace(namespace).map_err(|error| error!(Usage, "{error}"))?);
+            let of = BTreeSet::from([args::namespace(namespace).map_err(|error| error!(Usage, "{error}"))?]);
             let unknown = || error!(Usage, "there is no kind `{kind}`").hint("to list the kinds: trueup kinds");
-            match kind {
-                "*" => kinds.extend(stack::kinds_in(&namespaces)),
-                _ if name.is_empty() && !text.contains(':') => kinds.extend(of_stack.iter().copied()),
-                _ => kinds.extend([KindName::find(kind).ok_or_else(unknown)?]),
-            }
+            let kinds = match kind {
+                "*" => stack::kinds_in(&of),
+                _ if name.is_empty() && !text.contains(':') => of_stack.clone(),
+                _ => BTreeSet::from([KindName::find(kind).ok_or_else(unknown)?]),
+            };
+            Scope::each(&of, &kinds).for_each(|scope| *scopes.entry(scope).or_default() |= kind != "*");
+            namespaces.extend(of);
             match Key::parse(text) {
                 Ok(key) => {
                     places.only.push(format!("{kind}:{}", globset::escape(place)));
@@ -125,16 +126,14 @@ impl Wanted {
         if namespaces.is_empty() {
             namespaces =
                 stack::named_namespaces(&arguments.filter.namespace, config, "name one: trueup get NAMESPACE")?;
+            scopes = Scope::each(&namespaces, &of_stack).map(|scope| (scope, true)).collect();
         }
-        let of_all_kinds = arguments.endpoints.iter().all(|text| !text.contains(':'));
-        if (of_all_kinds || arguments.endpoints.len() == 1)
-            && arguments.endpoints.iter().all(|text| !text.contains('/'))
-        {
+        if arguments.endpoints.iter().all(|text| !text.contains('/')) {
             // Whole lists leave everything in, so that one without objects is no mistake.
             places.only.clear();
         }
         let (places, filters) = (stack::selection(&places)?, stack::selection(&arguments.filter)?);
-        Ok(Self { namespaces, kinds, named, places, filters })
+        Ok(Self { namespaces, scopes, named, places, filters })
     }
 
     fn items<'l>(&self, live: &'l Live) -> Vec<&'l LiveItem> {

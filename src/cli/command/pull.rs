@@ -55,7 +55,7 @@ impl Execute for PullArgs {
             true => stack::kinds_in(&namespaces),
             false => &named | &BTreeSet::from([KindName::ENDPOINT]),
         };
-        let live = api::fetch(&reader, &namespaces, &kinds).await;
+        let live = api::fetch(&reader, Scope::each(&namespaces, &kinds)).await;
         let unread = complete(&live, named.is_empty())?;
         for message in &unread {
             context.output.message(&format!("left out: {message}"));

@@ -1,6 +1,5 @@
 //! An answer that ends early, wherever that is, is never taken for a whole one, and never sends a write twice.
 
-use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use flate2::Compression;
@@ -9,7 +8,6 @@ use serde_json::json;
 use trueup::api::ddos::{self, DdosFilter};
 use trueup::api::events::{self, EventQuery};
 use trueup::api::{self, Certainty, upgrades};
-use trueup::kind::KindName;
 use trueup::model::{ListRead, Scope};
 
 use super::server::Reply;
@@ -63,8 +61,7 @@ async fn a_list_that_is_cut_off_anywhere_is_unknown() {
         let whole = answer(framing, is_packed, LIST);
         for end in 0..=whole.len() {
             let bench = Bench::start(vec![Reply::Last(whole[..end].to_vec())]).await;
-            let live =
-                api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::from([KindName::ENDPOINT])).await;
+            let live = api::fetch(bench.reader(), [Scope::endpoints(shop())]).await;
             match &live.lists[&Scope::endpoints(shop())] {
                 ListRead::Complete { items } => {
                     assert_eq!((end, items.len()), (whole.len(), 1), "{framing:?} {is_packed}");
@@ -98,7 +95,7 @@ async fn nothing_is_concluded_from_an_answer_that_is_not_whole_or_of_another_kin
             upgrades::status(reader, &shop, "ce01").await.is_ok(),
         ];
         assert_eq!(reads, [is_whole; 5], "{body}");
-        let live = api::fetch(reader, &BTreeSet::from([shop.clone()]), &BTreeSet::from([KindName::ENDPOINT])).await;
+        let live = api::fetch(reader, [Scope::endpoints(shop.clone())]).await;
         assert!(matches!(live.lists[&Scope::endpoints(shop)], ListRead::Unknown { .. }), "{body}");
     }
 }
@@ -110,7 +107,7 @@ async fn a_packed_list_with_something_behind_it_is_unknown() {
         answer.extend(format!("content-length: {}\r\n\r\n", body.len()).bytes());
         answer.extend(body);
         let bench = Bench::start(vec![Reply::Last(answer)]).await;
-        let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::from([KindName::ENDPOINT])).await;
+        let live = api::fetch(bench.reader(), [Scope::endpoints(shop())]).await;
         matches!(&live.lists[&Scope::endpoints(shop())], ListRead::Complete { items } if items.len() == 1)
     };
     let read = async |body: &[u8]| read_as("gzip", body).await;
@@ -155,10 +152,10 @@ async fn a_write_on_a_kept_connection_that_ends_is_sent_once() {
     // The service ends the connection with the write, and not a byte of an answer.
     let list = Reply::Bytes(answer(Framing::Length, false, LIST));
     let bench = Bench::start(vec![list.clone(), Reply::Last(Vec::new()), list]).await;
-    api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::from([KindName::ENDPOINT])).await;
+    api::fetch(bench.reader(), [Scope::endpoints(shop())]).await;
     let error = bench.writer.create(&cart(), &written(&json!({}))).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Unknown, "{error}");
     assert_eq!((bench.server.seen().len(), bench.server.connections()), (2, 1));
-    api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::from([KindName::ENDPOINT])).await;
+    api::fetch(bench.reader(), [Scope::endpoints(shop())]).await;
     assert_eq!((bench.server.seen().len(), bench.server.connections()), (3, 2));
 }

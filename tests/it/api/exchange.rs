@@ -1,6 +1,5 @@
 //! Headers, repeats, redaction: what is sent, how often, and what is reported of the answer.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,7 +8,6 @@ use trueup::api::events::EventQuery;
 use trueup::api::{
     self, AttemptHistory, Certainty, Failure, Operation, Request, ResponseFormat, WriteDeparture, ddos, events,
 };
-use trueup::kind::KindName;
 use trueup::model::{Layout, ListRead, ReferredDelete, Scope};
 
 use super::server::{Reply, answer, json as reply};
@@ -227,7 +225,7 @@ async fn nothing_is_concluded_from_an_odd_list() {
         (reply(200, ""), 1, "cannot be read"),
     ] {
         let bench = Bench::start(vec![script]).await;
-        let live = api::fetch(bench.reader(), &BTreeSet::from([shop()]), &BTreeSet::from([KindName::ENDPOINT])).await;
+        let live = api::fetch(bench.reader(), [Scope::endpoints(shop())]).await;
         let ListRead::Unknown { reason } = &live.lists[&Scope::endpoints(shop())] else {
             panic!("complete: {expected}")
         };

@@ -1,12 +1,9 @@
 //! The client and the sandbox are two readings of one interface: here they meet.
 
-use std::collections::BTreeSet;
-
 use serde_json::json;
 use trueup::api::{
     self, BaseUrl, Certainty, ClientSettings, Operation, Request, ResponseFormat, Secret, Timing, Writer,
 };
-use trueup::kind::KindName;
 use trueup::model::{Key, Layout, ListRead, LiveItem, Namespace, ReferredDelete, Scope};
 use trueup::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Storage};
 
@@ -38,12 +35,8 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
         let again = writer.create(&cart(), &written(&body(&cart()))).await.unwrap_err();
         assert_eq!((again.status(), again.certainty()), (Some(409), Certainty::Refused));
 
-        let live = api::fetch(
-            reader,
-            &BTreeSet::from([shop(), Namespace::parse("pay").unwrap()]),
-            &BTreeSet::from([KindName::ENDPOINT]),
-        )
-        .await;
+        let namespaces = [shop(), Namespace::parse("pay").unwrap()];
+        let live = api::fetch(reader, namespaces.map(Scope::endpoints)).await;
         assert_eq!(live.requests, 2);
         let ListRead::Complete { items } = &live.lists[&Scope::endpoints(shop())] else { panic!("{live:?}") };
         let LiveItem::Object(listed) = &items[&cart()] else { panic!("{items:?}") };

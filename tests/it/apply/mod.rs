@@ -16,8 +16,7 @@ use tokio::sync::watch;
 use trueup::api::{self, BaseUrl, ClientSettings, Secret, Timing, Writer};
 use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
 use trueup::journal::{self, Journal, JournalError};
-use trueup::kind::KindName;
-use trueup::model::{Key, Layout, ListRead, Live, LiveItem, Namespace, Object, RunId};
+use trueup::model::{Key, Layout, ListRead, Live, LiveItem, Namespace, Object, RunId, Scope};
 use trueup::plan::{
     self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, RollbackInput, Selection, ServiceId,
 };
@@ -91,7 +90,7 @@ impl Bench {
     }
 
     async fn live(&self) -> Live {
-        api::fetch(self.writer.reader(), &namespaces(), &BTreeSet::from([KindName::ENDPOINT])).await
+        api::fetch(self.writer.reader(), namespaces().into_iter().map(Scope::endpoints)).await
     }
 
     /// Every endpoint that is there, with all its annotations.

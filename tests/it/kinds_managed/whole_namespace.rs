@@ -69,4 +69,9 @@ fn get_shows_objects_of_every_kind_by_a_star() {
     stage.run("get *:shop").code(0).stdout_contains("TARGET");
     stage.run("get healthcheck:shop").code(0).stdout_contains("OBJECT").does_not_say("TARGET").does_not_say("PORT");
     stage.run("get pool:shop").code(64).stderr_contains("there is no kind `pool`");
+    // It reads what it names, and of every kind what the service offers.
+    service.misbehave("rules: [{operation: fleet-list, status: {code: 404}}, {operation: healthcheck-list, namespace: pay, status: {code: 403}}]");
+    stage.run("get healthcheck:shop/alive endpoint:pay/*").code(0).stdout_contains("healthcheck:shop/alive");
+    stage.run("get *:system").code(0).stderr_contains("Nothing is in system");
+    stage.run("get fleet:system").code(5).stderr_contains("the service does not offer objects of this kind there");
 }

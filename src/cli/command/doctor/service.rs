@@ -117,7 +117,7 @@ async fn read_all(reader: &Reader, (namespaces, kinds, defined): Lists<'_>, heal
         return;
     }
     let namespaces: BTreeSet<Namespace> = namespaces.iter().cloned().collect();
-    let live = api::fetch(reader, &namespaces, kinds).await;
+    let live = api::fetch(reader, Scope::each(&namespaces, kinds)).await;
     for namespace in &namespaces {
         let lists = live.lists.iter().filter(|(scope, _)| scope.namespace == *namespace);
         let read: Vec<(KindName, &BTreeMap<Key, LiveItem>)> =
