@@ -616,6 +616,13 @@ impl Field {
         }
     }
 
+    /// The word of an enumeration that means the same as none, where it is not a member of an exclusive group.
+    pub fn word_of_none(&self) -> Option<&'static str> {
+        let id = self.enumeration().filter(|_| matches!(self.kind, FieldKind::Enum(_)) && !self.is_list)?;
+        let zero = || values(id).iter().map(|(name, _)| *name).find(|name| is_zero_of_enum(id, name));
+        self.default.or_else(zero)
+    }
+
     /// The id of the enumeration of which that is.
     fn enumeration(&self) -> Option<&'static str> {
         match self.one() {

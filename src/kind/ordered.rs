@@ -37,6 +37,13 @@ impl Described {
         }
     }
 
+    /// The word of an enumeration that this key has where it is left out, if it is of one.
+    pub fn word_of_none(self, key: &str) -> Option<Value> {
+        let message = self.message.filter(|_| !self.is_map)?;
+        let field = message.field(key).filter(|_| message.group_of(key).is_none())?;
+        field.word_of_none().map(Value::from)
+    }
+
     /// Its entries in the order of the description, and then those that it does not have.
     pub fn entries(self, entries: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
         let message = self.message.filter(|_| !self.is_map);

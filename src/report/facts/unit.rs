@@ -84,9 +84,11 @@ pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let path = if kind::is_group(spec, unit) { "spec".to_owned() } else { format!("spec.{unit}") };
     let mut edits = Vec::new();
     let significant = kind::significant(spec, unit, &change.after);
-    let wanted = Wanted { value: Some(&change.after), significant: significant.as_ref() };
+    let none = Described::of(spec).word_of_none(unit);
+    let shown = |value| if value == &Json::Null { none.as_ref().unwrap_or(value) } else { value };
+    let wanted = Wanted { value: Some(shown(&change.after)), significant: significant.as_ref() };
     let described = spec.field(unit).map_or_else(|| Described::of(spec), Described::of_field);
-    differences(&path, described, Some(&change.before), wanted, &mut edits);
+    differences(&path, described, Some(shown(&change.before)), wanted, &mut edits);
     // A removed value is listed before the one that replaces it.
     edits.sort_by_key(|edit| edit.before.is_none());
     edits
@@ -130,7 +132,11 @@ fn differences(
         (Some(Json::Object(before)), Some(Json::Object(after))) => {
             for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
                 let (path, below) = (format!("{path}.{key}"), described.entry(key));
-                differences(&path, below, before.get(key), wanted.part(|value| value.get(key)), edits);
+                // No answer shows it.
+                let none = described.word_of_none(key);
+                let part = wanted.part(|value| value.get(key));
+                let part = Wanted { value: part.value.or(none.as_ref()), ..part };
+                differences(&path, below, before.get(key).or(none.as_ref()), part, edits);
             }
         }
         (Some(Json::Array(before)), Some(Json::Array(after))) => {
@@ -328,6 +334,19 @@ mod tests {
             edits("origin_pool", "advanced_options", live, options(json!(0))),
             ["spec.advanced_options.connection_timeout 5 -> 0"]
         );
+    }
+
+    #[test]
+    fn a_word_that_an_answer_leaves_out_is_named() {
+        let rules = |rule: Json| json!([{"metadata": {"name": "r"}, "spec": rule}]);
+        let list = |rule| json!({"rule_list": {"rules": rules(rule)}});
+        let (allow, none, deny) = (json!({"action": "ALLOW"}), json!({}), json!({"action": "DENY"}));
+        let action = "spec.rule_list.rules[0].spec.action";
+        for (before, after, edit) in [(&none, &allow, "DENY -> ALLOW"), (&allow, &deny, "ALLOW -> DENY")] {
+            let edits = edits("service_policy", "rule_choice", list(before.clone()), list(after.clone()));
+            assert_eq!(edits, [format!("{action} {edit}")]);
+        }
+        assert_eq!(edits("service_policy", "rule_choice", list(none), list(deny)), Vec::<String>::new());
     }
 
     #[test]
