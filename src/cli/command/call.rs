@@ -5,7 +5,7 @@ use crate::cli::command::prelude::*;
 use crate::cli::output::prompt;
 use crate::file::limit;
 use crate::load;
-use crate::model::{self, Json, Layout};
+use crate::model::{self, Json, Key, Layout};
 use crate::report::operations::{self, OperationList};
 
 /// Calls any operation of the interface by its name.
@@ -49,7 +49,7 @@ impl Execute for CallArgs {
             context.output.report(&list, self.format);
             return Ok(ExitStatus::Done);
         };
-        let request = request(self, operation, layout)?;
+        let (request, key) = request(self, operation, layout)?;
         let connection = service::connect(context, &config).await?;
         let (answer, promised) = match request.into_read() {
             Ok(look) => {
@@ -63,7 +63,7 @@ impl Execute for CallArgs {
                 }
                 let answer = connection.writer()?.call(&request).await.map_err(prompt::unconfirmed)?;
                 context.output.note_change("the call was made");
-                let promised = answer.acknowledges(operation, None).map_err(|failure| {
+                let promised = answer.acknowledges(operation, key.as_ref()).map_err(|failure| {
                     error!(Partly, "the call is not confirmed: {failure}")
                         .hint("it may have taken effect; check before you repeat it")
                 });
@@ -93,7 +93,8 @@ fn operation(name: &str) -> Result<Operation> {
     })
 }
 
-fn request(arguments: &CallArgs, operation: Operation, layout: Layout) -> Result<Request> {
+/// The request, and the endpoint that a write of one is about.
+fn request(arguments: &CallArgs, operation: Operation, layout: Layout) -> Result<(Request, Option<Key>)> {
     let pair = |text: &String| match text.split_once('=') {
         // The reference names some `metadata.name`.
         Some((name, value)) => Ok((name.strip_prefix("metadata.").unwrap_or(name).to_owned(), value.to_owned())),
@@ -101,14 +102,21 @@ fn request(arguments: &CallArgs, operation: Operation, layout: Layout) -> Result
     };
     let parameters: Vec<(String, String)> = arguments.param.iter().map(pair).collect::<Result<_, _>>()?;
     let body = arguments.body.as_deref().map(body).transpose()?;
-    Request::build(operation, layout, &parameters, body.as_ref()).map_err(|error| {
+    let request = Request::build(operation, layout, &parameters, body.as_ref()).map_err(|error| {
         let hint = match &error {
             RequestError::MissingBody { .. } => Some("give it with --body FILE, or --body - for stdin"),
             RequestError::MissingParameter { .. } => Some("give each with --param KEY=VALUE"),
             _ => None,
         };
         CommandError::new(ExitStatus::Usage, error).hint_each(hint)
-    })
+    })?;
+    let named = |part: &str| {
+        let parameter = parameters.iter().find(|(name, _)| name == part).map(|(_, value)| value.as_str());
+        parameter.or_else(|| body.as_ref()?.get("metadata")?.get(part)?.as_str()).unwrap_or_default()
+    };
+    let is_write = matches!(operation, Operation::ObjectCreate | Operation::ObjectReplace | Operation::ObjectDelete);
+    let key = is_write.then(|| Key::parse(&format!("{}/{}", named("namespace"), named("name"))).ok()).flatten();
+    Ok((request, key))
 }
 
 fn body(path: &Path) -> Result<Json> {

@@ -107,6 +107,26 @@ fn every_endpoint_operation_can_be_called() {
 }
 
 #[test]
+fn a_create_is_confirmed_by_the_object_that_was_asked_for() {
+    let (service, stage) = staged();
+    let object = |name: &str| json!({"metadata": {"name": name, "namespace": "shop"}, "spec": {"ip": "10.0.0.7"}});
+    stage.write("cart.json", &object("cart").to_string());
+    let mut other = object("search");
+    other["system_metadata"] = json!({"uid": "u"});
+    let answers =
+        [(json!({}), "without the object"), (object("cart"), "without the uid"), (other, "with another object")];
+    for (answer, why) in answers {
+        let status = json!({"code": 200, "body": answer.to_string()});
+        service.misbehave(&json!({"rules": [{"operation": "endpoint-create", "status": status}]}).to_string());
+        stage
+            .run("call svc-api-servicemesh-endpoint-create --param namespace=shop --body cart.json --yes")
+            .code(7)
+            .stderr_contains("the call is not confirmed")
+            .stderr_contains(why);
+    }
+}
+
+#[test]
 fn security_events_are_queried_under_both_names_and_scrolled() {
     let (service, stage) = staged();
     stage.write(
