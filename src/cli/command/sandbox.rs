@@ -1,13 +1,14 @@
 //! `sandbox`: runs the embedded service by itself until Ctrl-C, or a signal to end.
 
+use std::fs::TryLockError;
 use std::net::SocketAddr;
 
 use crate::cli::command::prelude::*;
 use crate::cli::output;
 use crate::cli::run::interrupt;
 use crate::cli::service::token;
-use crate::file::limit;
-use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};
+use crate::file::{limit, open_own};
+use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, StoreError, Tenant};
 
 /// Runs the embedded service by itself, until Ctrl-C or a signal to end.
 ///
@@ -91,18 +92,22 @@ impl Execute for SandboxArgs {
 
 /// Deletes the file that `--sandbox` uses in the working directory.
 fn reset(context: &Context) -> Result<ExitStatus> {
-    let file = settings::sandbox_file(&context.environment)?;
-    let shown = file.display().to_string();
-    match std::fs::remove_file(&file) {
-        Ok(()) => context.output.answer_line(&format!("Deleted the sandbox: {shown}")),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+    let path = settings::sandbox_file(&context.environment)?;
+    let shown = path.display().to_string();
+    let opened = match open_own(&path) {
+        Err(error) if error.is_missing() => {
             context.output.message("This directory has no sandbox.");
+            return Ok(ExitStatus::Done);
         }
-        Err(error) => {
-            let error = anyhow::Error::from(error).context(format!("cannot delete `{shown}`"));
-            return Err(CommandError::new(ExitStatus::Failed, error));
-        }
+        opened => opened.with_status(ExitStatus::Failed)?,
+    };
+    // Whichever process uses it has it locked.
+    if let Err(TryLockError::WouldBlock) = opened.try_lock() {
+        return Err(CommandError::new(ExitStatus::Failed, StoreError::InUse { path }));
     }
+    let deleted = std::fs::remove_file(&path).with_context(|| format!("cannot delete `{shown}`"));
+    deleted.with_status(ExitStatus::Failed)?;
+    context.output.answer_line(&format!("Deleted the sandbox: {shown}"));
     Ok(ExitStatus::Done)
 }
 

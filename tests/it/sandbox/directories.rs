@@ -62,6 +62,11 @@ fn a_reset_deletes_the_sandbox_of_this_directory_alone() {
     assert!(!Path::new(file).exists());
     assert!(run(&stage, "one", "plan endpoints --sandbox").contains("1 to create"));
     assert!(run(&stage, "two", "plan endpoints --sandbox").contains("In sync: 1 endpoint"));
+    let used = std::fs::File::open(file).expect("the file of the sandbox");
+    used.lock().expect("a lock");
+    assert!(run_to(1, &stage, "one", "sandbox --reset").contains("is already used by another sandbox process"));
+    assert!(Path::new(file).exists());
+    drop(used);
     run(&stage, "one", "sandbox --reset");
     assert_eq!(run(&stage, "one", "sandbox --reset"), "This directory has no sandbox.\n");
     stage.run("sandbox --reset --data x.redb").code(64).stderr_contains("cannot be used with");
