@@ -97,6 +97,7 @@ fn the_examples_of_settings_are_valid() {
         let target = if example.contains("domain:") { "dns_name: 'cart.${domain}'" } else { "ip: 10.0.0.7" };
         let definition = format!("metadata: {{name: cart, namespace: shop}}\nspec: {{{target}}}\n");
         let stage = Stage::new().file("trueup.yaml", example).file("cart.yaml", &definition);
-        stage.run("validate .").code(0).stderr("");
+        let environment = if example.contains("environments:") { " --env dev" } else { "" };
+        stage.run(&format!("validate .{environment}")).code(0).stderr("");
     }
 }
