@@ -221,6 +221,7 @@ impl Session<'_> {
             let lists = live.lists.iter().filter(|(scope, _)| scopes.contains(scope));
             lists.for_each(|(scope, read)| plan.note_outside(scope, read, &stack.selection));
         }
+        defined_elsewhere::note(context, here, &mut plan);
         plan.setting_changes.clone_from(&stack.setting_changes);
         let describe =
             |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);

@@ -156,7 +156,10 @@ impl Plan {
                     if is_ours && selection.selects(&endpoint.key, None, Some(live)) {
                         let key = endpoint.key.clone();
                         let in_plan = self.scope.keys().any(|read| read.namespace == scope.namespace);
-                        self.notes.push(if in_plan { Note::OutsideKinds { key } } else { Note::Outside { key } });
+                        self.notes.push(match in_plan {
+                            true => Note::OutsideKinds { key },
+                            false => Note::Outside { key, transfer: None },
+                        });
                     }
                 }
             }

@@ -186,6 +186,9 @@ pub enum Note {
     Outside {
         /// Which.
         key: Key,
+        /// The command that transfers it to another stack, which defines it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        transfer: Option<String>,
     },
     /// An object of this stack of a kind that the stack once had and that `kinds:` does not list.
     OutsideKinds {

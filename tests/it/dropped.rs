@@ -80,6 +80,30 @@ fn what_is_left_in_a_namespace_that_was_dropped_is_named_where_the_call_names_th
         .stdout_contains("1 endpoint of this stack in pay is outside of `namespaces:`");
 }
 
+#[test]
+fn what_another_stack_defines_in_a_namespace_that_was_dropped_is_moved_there() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", "stack: a\nnamespaces: [shop, pay]\n")
+        .file("a/cart.yaml", &definition("shop/cart", 80))
+        .file("a/till.yaml", &definition("pay/till", 80))
+        .file("b/trueup.yaml", "stack: b\nnamespaces: [pay]\n")
+        .committed();
+    stage.run("apply a --yes --quiet").code(0);
+    std::fs::rename(stage.path("a/till.yaml"), stage.path("b/till.yaml")).expect("a file");
+    stage.write("a/trueup.yaml", "stack: a\nnamespaces: [shop]\n");
+    commit(&stage, "to-b");
+    for command in ["plan", "drift"] {
+        stage
+            .run(&format!("{command} a"))
+            .stdout_contains("another stack defines it (transfer it with trueup move --from a --directory b): pay/till")
+            .does_not_say("--prune-namespace");
+    }
+    stage.run("move --from a --directory b --yes").code(0).stderr_ignored();
+    stage.run("drift a").code(0).stdout_contains("In sync");
+}
+
 /// A stack of an endpoint and a health check that is applied, and then loses the check and its kind.
 fn without_its_kind(service: &Service, settings: &str, in_git: bool) -> Stage {
     let stage = Stage::new()
@@ -116,7 +140,8 @@ fn what_another_environment_of_the_stack_lists_is_not_left_by_this_one() {
     }
     stage.write("trueup.yaml", &of("{stack: other, namespaces: [pay], variables: {n: pay}}"));
     let check = "drift . --env blue --drift-state ../memory.json";
-    stage.run(check).code(3).stdout_contains("1 endpoint of this stack in pay is outside");
+    let moved = "another stack defines it (transfer it with trueup move --from s --directory . --env green): pay/x";
+    stage.run(check).code(3).stdout_contains(moved);
 }
 
 #[test]

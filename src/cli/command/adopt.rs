@@ -263,7 +263,9 @@ fn undefined(plan: &Plan) -> impl Iterator<Item = String> {
     let deleted = "nothing defines it, so an apply deletes it: to keep it, define it";
     let deletes = changes(plan).filter(is_unmanaged).map(move |change| (&change.key, deleted.to_owned()));
     let outside = plan.notes.iter().filter_map(|note| match note {
-        Note::Outside { key } => Some((key, format!("outside of `namespaces:`: list `{}` there again", key.namespace))),
+        Note::Outside { key, .. } => {
+            Some((key, format!("outside of `namespaces:`: list `{}` there again", key.namespace)))
+        }
         Note::OutsideKinds { key } => Some((key, format!("outside of `kinds:`: list `{}` there again", key.kind))),
         _ => None,
     });

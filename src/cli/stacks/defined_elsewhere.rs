@@ -13,25 +13,56 @@ use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, WantedKeys, config, is_definition_path};
 use crate::model::Key;
 use crate::model::policy::Prune;
-use crate::plan::{BlockReason, BlockedChange, BrokenReference, Plan, PlanOrigin, Unchangeable};
+use crate::plan::{BlockReason, BlockedChange, BrokenReference, Note, Plan, PlanOrigin, Unchangeable};
 use crate::report::safe;
 
+/// The directory of the plan's own stack, its settings and its repository.
+type OwnDirectory<'a> = (&'a Path, &'a Config, &'a LazyRepository);
+
 /// Blocks the deletes of what another stack of the same service defines now, or may define: one of the repository, or of
-/// the repositories and directories that the call is about. `here` is the directory of the plan's own stack.
-pub fn block(context: &Context, (here, config, repository): (&Path, &Config, &LazyRepository), plan: &mut Plan) {
+/// the repositories and directories that the call is about.
+pub fn block(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
     // A definition that stays may still refer to one that moved.
     let is_referred = |reason: &BlockReason| matches!(reason, BlockReason::Reference(BrokenReference::Deleted(_)));
     let referred = plan.blocked.iter().filter(|blocked| is_referred(&blocked.reason)).map(|blocked| &blocked.key);
     let keys: Vec<Key> = plan.deletes().chain(referred).cloned().collect();
+    let mut elsewhere = elsewhere(context, here, plan, &keys);
+    for blocked in plan.blocked.iter_mut().filter(|blocked| is_referred(&blocked.reason)) {
+        elsewhere.remove(&blocked.key).into_iter().for_each(|reason| blocked.reason = reason);
+    }
+    plan.block_deletes(|key| elsewhere.remove(key));
+}
+
+/// Names the transfer of what the stack owns outside of `namespaces:` and another stack defines now.
+pub fn note(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
+    let key = |note: &Note| if let Note::Outside { key, .. } = note { Some(key.clone()) } else { None };
+    let keys: Vec<Key> = plan.notes.iter().filter_map(key).collect();
+    let mut elsewhere = elsewhere(context, here, plan, &keys);
+    for note in &mut plan.notes {
+        if let Note::Outside { key, transfer } = note
+            && let Some(BlockReason::DefinedElsewhere { transfer: command, .. }) = elsewhere.remove(key)
+        {
+            *transfer = command;
+        }
+    }
+}
+
+/// Why each of these that another stack defines now, or may define, is not deleted.
+fn elsewhere(
+    context: &Context,
+    (here, config, repository): OwnDirectory<'_>,
+    plan: &Plan,
+    keys: &[Key],
+) -> BTreeMap<Key, BlockReason> {
+    let mut elsewhere = BTreeMap::new();
     if keys.is_empty() {
-        return;
+        return elsewhere;
     }
     let mut tops = context.tenants.tops.borrow().clone();
     tops.insert(declared::top(here));
     let configured = config.base_url.as_deref();
     let service = Service { planned: &plan.service.base_url, configured, takes_unnamed: true };
     let chosen = context.global.env.as_deref();
-    let mut elsewhere: BTreeMap<Key, BlockReason> = BTreeMap::new();
     for top in tops {
         let declared = match context.tenants.declared(&top) {
             Ok(declared) => declared,
@@ -47,7 +78,7 @@ pub fn block(context: &Context, (here, config, repository): (&Path, &Config, &La
             if own && plan.undone().is_some() {
                 continue;
             }
-            let mut definers = service.definers(other, &directory, own.then_some(chosen), &keys);
+            let mut definers = service.definers(other, &directory, own.then_some(chosen), keys);
             definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
             for definer in definers {
                 elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
@@ -55,17 +86,14 @@ pub fn block(context: &Context, (here, config, repository): (&Path, &Config, &La
         }
     }
     if let Ok(repository) = repository.open() {
-        let left_out = service.left_out(context, repository, &keys);
+        let left_out = service.left_out(context, repository, keys);
         // Of what git cannot show nobody knows what it defines.
         let all = |error: GitError| keys.iter().map(|key| (key.clone(), error.to_string())).collect();
         for (key, reason) in left_out.unwrap_or_else(all) {
             elsewhere.entry(key).or_insert_with(|| unknown(reason));
         }
     }
-    for blocked in plan.blocked.iter_mut().filter(|blocked| is_referred(&blocked.reason)) {
-        elsewhere.remove(&blocked.key).into_iter().for_each(|reason| blocked.reason = reason);
-    }
-    plan.block_deletes(|key| elsewhere.remove(key));
+    elsewhere
 }
 
 /// Blocks them in a plan for the stack of the settings in force.

@@ -16,6 +16,8 @@ const STILL_DEFINED: &str =
     "stack {{reason}} still defines {{endpoint}} (remove {{its definition|their definitions}} there): {{names}}";
 const DIFFERS: &str = "{{endpoint}} {{differs|differ}} from {{its definition|their definitions}} in stack {{reason}}, \
     as its next plan shows: {{names}}";
+const OUTSIDE_DEFINED: &str = "{{endpoint}} of this stack {{is|are}} outside of `namespaces:`, and another stack defines \
+                               {{it|them}} (transfer {{it|them}} with {{reason}}): {{names}}";
 const NOT_OFFERED: &str = "{{reason}}: the service does not offer objects of this kind: {{names}}";
 const RENAMED: &str = "{{endpoint}} {{moves|move}} {{names}}: a create there, then a delete here";
 const DROPPED: &str = "{{endpoint}} {{has|have}} {{reason}}, which no definition names and an apply removes with what \
@@ -177,7 +179,8 @@ fn of(note: &Note) -> (&'static str, String, String) {
         Note::StillDefined { key, stack } => (STILL_DEFINED, stack.clone(), key.to_string()),
         Note::Differs { key, stack } => (DIFFERS, stack.clone(), key.to_string()),
         Note::Renamed { key, to } => (RENAMED, none(), format!("from {key} to {to}")),
-        Note::Outside { key } => (
+        Note::Outside { key, transfer: Some(command) } => (OUTSIDE_DEFINED, command.clone(), key.to_string()),
+        Note::Outside { key, transfer: None } => (
             "{{endpoint}} of this stack in {{reason}} {{is|are}} outside of `namespaces:` (list it again, or delete \
              {{it|them}} with --prune-namespace {{reason}}): {{names}}",
             key.namespace.to_string(),
