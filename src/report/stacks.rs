@@ -296,7 +296,8 @@ impl StackList {
         };
         let mut text = format!("### trueup: {}\n", draw(&counts));
         for stack in self.removed() {
-            let name = stack.stack.as_deref().map(|name| line![", stack ", code(name)]);
+            let name = stack.by_environment(stack.stack.clone(), |settings| settings.stack.clone());
+            let name = (!name.is_empty()).then(|| line![", stack ", code(name)]);
             let line = line![styled(Role::Strong, "Removed:"), " ", code(&stack.directory), name, ": "];
             text.push_str(&format!("\n{}\n", draw(&line![line, stack.left_words(), "."])));
             let commands = stack.deleting(&self.commit);

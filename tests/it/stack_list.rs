@@ -164,7 +164,10 @@ fn the_ends_of_lines_that_git_writes_are_no_change() {
 #[test]
 fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
     let stage = repository();
-    stage.write("envs/trueup.yaml", "stack: envs\nnamespaces: [envs]\nenvironments: {dev: {}, test: {}}\n");
+    stage.write(
+        "envs/trueup.yaml",
+        "stack: envs\nnamespaces: [envs]\nenvironments: {dev: {}, test: {stack: envs-test}}\n",
+    );
     stage.write("envs/x.yaml", &definition("envs/x", 80));
     stage.write(
         "wrong/trueup.yaml",
@@ -186,6 +189,14 @@ fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
         .stdout_contains("trueup apply lone --allow empty-namespace --allow mass-change\n");
     let list = stage.run("stacks --changed-since main --removed --format json").code(0).json();
     assert_eq!(list["stacks"][0]["left"], json!([{"endpoints": ["lone/x"]}]));
+    // Of a stack that lost an environment only that is gone, and its name is the one that is left behind.
+    let envs = stage.read("envs/trueup.yaml");
+    stage.write("envs/trueup.yaml", "stack: envs\nnamespaces: [envs]\nenvironments: {dev: {}}\n");
+    stage
+        .run("stacks --changed-since main --removed --format markdown")
+        .code(0)
+        .stdout_contains("**Removed:** `envs`, stack `test: envs-test`: nothing is left");
+    stage.write("envs/trueup.yaml", &envs);
     // What another stack defines now is not left: a directory that is renamed leaves nothing.
     stage.write("other/trueup.yaml", "stack: lone\nnamespaces: [lone]\n");
     stage.write("other/x.yaml", &definition("lone/x", 80));

@@ -227,6 +227,8 @@ impl<'r> TreeThen<'r> {
                 if config.environments.is_empty() {
                     return Ok(None);
                 }
+                // The stack of the top level is still there.
+                config.stack = None;
                 let has_overlay = config.environments.values().any(|environment| !environment.overlays.is_empty());
                 Some(match has_overlay {
                     true => "`allow_empty: true`, `prune: owned`, `files: {exclude: ['**']}` and no `overlay:`",
