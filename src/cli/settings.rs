@@ -585,7 +585,15 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
         Some(flag) => format!("{} {flag}", call.without("base_url sandbox").settings()),
         None => call.settings(),
     };
-    with_configuration(context, flags, there.as_deref())
+    match (&plan.source.origin, there) {
+        // An environment is one of settings: they are named as from where the plan was made.
+        (PlanOrigin::Directory(made_for), None)
+            if plan.source.environment.is_some() && context.global.config.is_none() =>
+        {
+            format!(" --config {}{flags}", safe::shell(&slashed(&Path::new(made_for).join(config::FILE))))
+        }
+        (_, there) => with_configuration(context, flags, there.as_deref()),
+    }
 }
 
 /// The environment of a recorded plan: where that is gone, the only one that is the same stack, or none.

@@ -144,6 +144,23 @@ fn two_environments(service: &Service) -> Stage {
 }
 
 #[test]
+fn what_is_proposed_away_from_the_settings_of_its_environment_names_them() {
+    let service = Service::start();
+    let stage = two_environments(&service);
+    std::fs::create_dir(stage.path("../away")).expect("a directory");
+    std::fs::rename(stage.path("trueup.yaml"), stage.path("../away/trueup.yaml")).expect("the settings");
+    stage.run("history").code(0).stdout_contains(" --config ./trueup.yaml --env prod --stack s\n");
+    let without = stage.run("apply --resume last --yes --env prod");
+    without
+        .code(1)
+        .stderr_contains("there is no environment `prod`")
+        .stderr_contains("no trueup.yaml in the directory");
+    std::fs::rename(stage.path("../away/trueup.yaml"), stage.path("trueup.yaml")).expect("the settings");
+    let run = stage.run("history --format json").json()["runs"][1]["run"].as_str().expect("a run").to_owned();
+    stage.run(&format!("apply --resume {run} --yes --quiet --config ./trueup.yaml --env prod --stack s")).code(0);
+}
+
+#[test]
 fn an_apply_of_another_environment_supersedes_no_run() {
     let service = Service::start();
     let stage = two_environments(&service);

@@ -303,7 +303,7 @@ pub(super) fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, own: &[&str]
 fn no_environment(name: &str, config: &Config) -> Diagnostic {
     let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
     let help = did_you_mean(name, names.iter().copied(), || match names.as_slice() {
-        [] => "trueup.yaml names no `environments:`".to_owned(),
+        [] => "no trueup.yaml in the directory or above it has `environments:`".to_owned(),
         names => format!("one of {}", names.join(", ")),
     });
     Diagnostic::without_place(format!("there is no environment `{name}`"), help)
