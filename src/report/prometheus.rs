@@ -70,9 +70,11 @@ pub fn run(document: &RunDocument) -> String {
         text.sample(&[], ended.as_second());
     }
     text.metric("trueup_run_changes", "Changes by action and result.");
+    // Each change is counted in the run that made it.
+    let own = || steps.iter().filter(|step| !step.made_before);
     for action in ActionKind::ALL {
         for result in StepResult::NAMES {
-            let number = steps.iter().filter(|step| step.action == action && step.result.name() == result).count();
+            let number = own().filter(|step| step.action == action && step.result.name() == result).count();
             let labels = [("action", action.as_str().to_owned()), ("result", result.to_owned())];
             text.sample(&labels, number);
         }

@@ -44,6 +44,9 @@ pub struct RunStep {
     pub action: ActionKind,
     /// Its result.
     pub result: StepResult,
+    /// An earlier run had made it, which this one resumed: its document has the times and the requests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub made_before: bool,
     /// When the run began to work on it.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub started: Option<Timestamp>,
@@ -81,7 +84,7 @@ impl RunDocument {
         Self {
             run: RunSummary { resumed_by, ..RunSummary::of(record) },
             in_force: record.header.in_force.clone(),
-            steps: record.progress().into_iter().map(RunStep::of).collect(),
+            steps: record.progress().into_iter().map(|reached| RunStep::of(reached, record)).collect(),
             verification: record.closing.as_ref().map(|closing| closing.verification.clone()),
             plan: record.header.plan.clone(),
         }
@@ -116,7 +119,7 @@ impl RunDocument {
 }
 
 impl RunStep {
-    fn of((change, progress): (&Change, ChangeProgress<'_>)) -> Self {
+    fn of((change, progress): (&Change, ChangeProgress<'_>), record: &RunRecord) -> Self {
         let unknown = |result, requests| (StepResult::Unknown(result), requests, None, None);
         let (result, requests, started, ended) = match progress {
             ChangeProgress::Untouched => unknown(UnknownResult::Untouched, Vec::new()),
@@ -127,7 +130,10 @@ impl RunStep {
                 (StepResult::Known(step.result.clone()), step.requests.clone(), step.started, step.ended)
             }
         };
-        Self { key: change.key.clone(), action: change.action.kind(), result, started, ended, requests }
+        // Journals of older versions have no times.
+        let has_times = record.header.in_force.is_some();
+        let made_before = has_times && record.header.resumes.is_some() && started.is_none() && result.is_done();
+        Self { key: change.key.clone(), action: change.action.kind(), result, made_before, started, ended, requests }
     }
 }
 

@@ -144,6 +144,30 @@ fn a_run_that_fails_is_resumed_or_rolled_back_has_a_document_too() {
 }
 
 #[test]
+fn the_document_of_a_resume_says_what_the_run_before_it_made() {
+    let service = Service::start();
+    let stage = applied(&service);
+    ["cart.yaml", "search.yaml"].into_iter().for_each(|file| stage.edit(file, "port: 80", "port: 81"));
+    service.misbehave("rules: [{operation: endpoint-replace, name: search, status: {code: 403}}]");
+    stage.run("apply . --yes --write json=first.json").code(7).stderr_ignored();
+    service.misbehave("rules: []");
+    stage.run("apply --resume last --yes --quiet --write json=second.json --write prometheus=second.prom").code(0);
+    let made_before = |name: &str| {
+        let document = evidence(&stage, name);
+        let steps = document["steps"].as_array().expect("steps").iter();
+        steps.map(|step| step.get("made_before").cloned().unwrap_or_default()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (made_before("first.json"), made_before("second.json")),
+        (vec![json!(null); 2], vec![json!(true), json!(null)])
+    );
+    stage.run("show second.json").code(0).stderr_ignored().stdout_contains("), made before the resume\n");
+    let gauges = stage.read("second.prom");
+    let done = gauges.lines().find(|line| line.contains("action=\"replace\",result=\"done\"")).expect("a gauge");
+    assert!(done.ends_with(" 1"), "{done}");
+}
+
+#[test]
 fn two_documents_of_a_run_in_one_file_are_refused_before_anything_is_sent() {
     let service = Service::start();
     let stage = applied(&service);

@@ -184,6 +184,9 @@ impl Report for RunDocument {
 
 /// When a run worked on a change: `, 10:04:11.120 to 10:04:11.183`.
 fn times(step: &RunStep) -> Line<'static> {
+    if step.made_before {
+        return line![", made before the resume"];
+    }
     let (Some(started), Some(ended)) = (step.started, step.ended) else { return Line::default() };
     let [started, ended] = [started, ended].map(|time| foreign(time.strftime("%H:%M:%S.%3f").to_string()));
     line![", ", started, " to ", ended]
