@@ -49,6 +49,11 @@ impl OwnershipAnnotations {
         self
     }
 
+    /// Whether they are of a run that is yet to be made, and not those that an object had.
+    pub fn are_new(&self) -> bool {
+        self.applied.as_ref().is_some_and(|text| text.contains(&format!(" {RUN_PENDING} ")))
+    }
+
     /// The commit that they name.
     pub fn commit(&self) -> Option<String> {
         AppliedFields::commit_of(self.applied.as_deref()?)

@@ -10,7 +10,7 @@ pub use super::unit::ValueEdit;
 use super::unit::{self, Side, of_unit};
 use crate::kind::KindName;
 use crate::model::Object;
-use crate::plan::{Action, ActionKind, Change, FieldChange};
+use crate::plan::{Action, ActionKind, Change, FieldChange, OwnershipAnnotations};
 
 /// Values longer than this, in characters, get a line of their own.
 const LONG: usize = 60;
@@ -44,8 +44,10 @@ impl Sign {
 pub fn of(change: &Change) -> Vec<ValueEdit> {
     match &change.action {
         Action::Create { wanted } => {
-            // What restores an object has what the service filled in.
-            of_object(wanted, if change.place.is_some() { Side::Written } else { Side::Live })
+            // What restores an object has what the service filled in, and a plan that was read again has no places.
+            let is_defined =
+                change.place.is_some() || change.ownership.as_ref().is_some_and(OwnershipAnnotations::are_new);
+            of_object(wanted, if is_defined { Side::Written } else { Side::Live })
         }
         Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
             fields.iter().flat_map(|field| of_field(change.key.kind, field)).collect()

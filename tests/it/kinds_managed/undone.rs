@@ -115,7 +115,8 @@ fn a_create_shows_the_default_that_its_definition_names_and_none_that_the_servic
     for format in ["text", "markdown", "html"] {
         stage.run(&format!("plan . --format {format}")).code(0).stdout_contains("spec.monitoring");
     }
-    stage.run("apply . --yes --quiet").code(0);
+    stage.run("apply . --yes").code(0).stderr_contains("spec.monitoring");
+    stage.run("show last").code(0).stdout_contains("spec.monitoring");
     stage.remove("web.yaml");
     stage.run(&format!("apply . --yes --quiet {ALLOW}")).code(0);
     stage.run("rollback last").stderr_contains("+ create  app_firewall:shop/web").does_not_say("spec.monitoring");
