@@ -179,9 +179,9 @@ impl ProcessEnvironment {
         ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.variable(name)).map(str::to_owned)
     }
 
-    /// The person that the pipeline names.
+    /// The person that the pipeline names: of a job that was started again who did that.
     pub fn actor(&self) -> Option<String> {
-        let named = ["GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR"];
+        let named = ["GITHUB_TRIGGERING_ACTOR", "GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR"];
         let pipeline = self.pipeline().and_then(|_| named.iter().find_map(|name| self.variable(name)));
         pipeline.map(str::to_owned)
     }

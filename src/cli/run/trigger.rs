@@ -48,8 +48,10 @@ fn change_request(environment: &ProcessEnvironment) -> Option<String> {
 }
 
 fn job(environment: &ProcessEnvironment) -> Option<String> {
+    let again = environment.variable("GITHUB_RUN_ATTEMPT").filter(|attempt| *attempt != "1");
+    let again = again.map(|attempt| format!("/attempts/{attempt}")).unwrap_or_default();
     let run = environment.variable("GITHUB_RUN_ID");
-    let github = run.and_then(|run| Some(format!("{}/actions/runs/{run}", repository(environment)?)));
+    let github = run.and_then(|run| Some(format!("{}/actions/runs/{run}{again}", repository(environment)?)));
     github.or_else(|| environment.variable("CI_JOB_URL").map(str::to_owned))
 }
 
@@ -86,6 +88,7 @@ mod tests {
             ("GITHUB_REPOSITORY", "acme/shop"),
             ("GITHUB_REF", "refs/pull/17/merge"),
             ("GITHUB_RUN_ID", "4711"),
+            ("GITHUB_RUN_ATTEMPT", "1"),
             ("GITHUB_SHA", "3f2c9ab"),
             ("TRUEUP_APPROVED_BY", "grace"),
         ]);
@@ -94,6 +97,17 @@ mod tests {
         assert_eq!(github.change_request, text("https://github.com/acme/shop/pull/17"));
         assert_eq!(github.job, text("https://github.com/acme/shop/actions/runs/4711"));
         assert_eq!((github.commit, github.approved_by), (text("3f2c9ab"), text("grace")));
+        let again = trigger(&[
+            ("CI", "true"),
+            ("GITHUB_ACTOR", "ada"),
+            ("GITHUB_TRIGGERING_ACTOR", "bob"),
+            ("GITHUB_SERVER_URL", "https://github.com"),
+            ("GITHUB_REPOSITORY", "acme/shop"),
+            ("GITHUB_RUN_ID", "4711"),
+            ("GITHUB_RUN_ATTEMPT", "2"),
+        ]);
+        assert_eq!(again.actor, text("bob"));
+        assert_eq!(again.job, text("https://github.com/acme/shop/actions/runs/4711/attempts/2"));
         let gitlab = trigger(&[
             ("CI", "true"),
             ("GITLAB_USER_LOGIN", "ada"),
