@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Verdicts;
 use crate::model::document::{DocumentError, DocumentFormat};
-use crate::model::{Desired, Field, Key, Ownership, RunId};
+use crate::model::{Desired, Field, Key, Ownership, RunId, ValueDigest};
 use crate::plan::{Cause, Change, Note, Plan, ScopeRead};
 
 const FORMAT: DocumentFormat = DocumentFormat {
@@ -78,6 +78,9 @@ struct DriftEntry {
     /// Nothing for the whole object.
     #[serde(default)]
     field: Option<Field>,
+    /// Which value it was; files of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    value: Option<ValueDigest>,
     #[serde(flatten)]
     seen: SeenSince,
 }
@@ -149,7 +152,7 @@ impl DriftState {
     pub fn of_seen(seen: impl IntoIterator<Item = (Key, Option<Field>, SeenSince)>) -> Self {
         let mut state = Self::default();
         for (key, field, seen) in seen {
-            state.drift.entry(key).or_default().push(DriftEntry { field, seen });
+            state.drift.entry(key).or_default().push(DriftEntry { field, value: None, seen });
         }
         state
     }
@@ -197,13 +200,18 @@ impl DriftState {
             let old = before
                 .get(key)
                 .filter(|_| !restored)
-                .and_then(|fields| fields.iter().find(|one| one.field == drifted.field))
+                .and_then(|fields| {
+                    fields.iter().find(|one| {
+                        one.field == drifted.field && one.value.as_ref().is_none_or(|value| *value == drifted.value)
+                    })
+                })
                 .map(|one| one.seen);
             let seen = match old {
                 Some(old) => SeenSince { checks: old.checks + 1, ..old },
                 None => SeenSince { first_seen: now, checks: 1 },
             };
-            self.drift.entry(drifted.object).or_default().push(DriftEntry { field: drifted.field, seen });
+            let entry = DriftEntry { field: drifted.field, value: Some(drifted.value), seen };
+            self.drift.entry(drifted.object).or_default().push(entry);
         }
         let unread = before.into_iter().filter(|(key, _)| !known(key) && !plan.outside.contains(&key.into()));
         unread.for_each(|(key, entries)| _ = self.drift.entry(key).or_insert(entries));
@@ -308,6 +316,28 @@ mod tests {
         remember(&mut state, false, true, "2026-11-21T14:00:00Z");
         assert_eq!(state.seen(&cart, Some(&Field::of_unit("port"))), None);
         assert_eq!(state.checks, 3);
+    }
+
+    #[test]
+    fn another_value_of_the_field_begins_anew() {
+        let (cart, port) = (Key::parse("shop/cart").expect("a key"), Field::of_unit("port"));
+        let mut state = DriftState::default();
+        remember(&mut state, true, true, "2026-11-19T14:00:00Z");
+        let (mut plan, verdicts) = check(true, true);
+        let Action::Replace { fields, .. } = &mut plan.changes[0].action else { panic!("a replace") };
+        fields[0].before = json!(10);
+        for (now, checks) in [("2026-11-20T14:00:00Z", 1), ("2026-11-21T14:00:00Z", 2)] {
+            let desired = Desired::default();
+            state.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, at(now));
+            let seen = state.seen(&cart, Some(&port)).expect("it drifted");
+            assert_eq!((seen.first_seen, seen.checks), (at("2026-11-20T14:00:00Z"), checks));
+        }
+        // A file of an older version does not say which value it was.
+        let mut older: serde_json::Value = serde_json::from_str(&state.to_file()).expect("JSON");
+        older["drift"]["shop/cart"][0].as_object_mut().expect("an entry").remove("value").expect("a digest");
+        let mut state = DriftState::from_file(older.to_string().as_bytes()).expect("of an older version");
+        remember(&mut state, true, true, "2026-11-22T14:00:00Z");
+        assert_eq!(state.seen(&cart, Some(&port)).map(|seen| seen.checks), Some(3));
     }
 
     #[test]
