@@ -223,13 +223,17 @@ impl FieldChange {
 }
 
 impl Change {
+    /// The stack that loses the object by this change.
+    pub fn taken_from(&self) -> Option<&str> {
+        let annotations = &self.action.before()?.endpoint.annotations;
+        let (from, to) = (annotations.get(STACK)?, self.ownership.as_ref()?.stack.as_deref());
+        let ownership = Ownership::read(annotations);
+        matches!(Owner::of(ownership.as_ref(), &self.key, to), Owner::Foreign(_)).then_some(from)
+    }
+
     /// The stack that loses the object by this change, and the one that gets it.
     pub fn transfer(&self) -> Option<(&str, &str)> {
-        let annotations = &self.action.before()?.endpoint.annotations;
-        let (from, to) = (annotations.get(STACK)?, self.ownership.as_ref()?.stack.as_ref()?);
-        let ownership = Ownership::read(annotations);
-        let is_passed = matches!(Owner::of(ownership.as_ref(), &self.key, Some(to)), Owner::Foreign(_));
-        is_passed.then_some((from, to))
+        Some((self.taken_from()?, self.ownership.as_ref()?.stack.as_ref()?))
     }
 
     /// Whether it passes its object to another stack and does nothing else.

@@ -522,6 +522,10 @@ fn what_an_apply_takes_from_another_stack_is_shown_as_that_and_bound_by_the_poli
     plan.code(0)
         .stdout_contains("  * annotate 1 endpoint handed over from stack one to stack two: shop/cart\n")
         .stdout_contains("2 to replace (1 adopted: no stack owns it, 1 taken over from stack one)");
+    two.write("../lone/search.yaml", &definition("shop/search", 85));
+    two.run("plan ../lone --allow foreign-stack=shop/search")
+        .code(0)
+        .stdout_contains("1 to replace (1 taken from stack one: no stack owns it afterwards)");
     two.run(&format!("plan {change} --format markdown"))
         .code(0)
         .stdout_contains("Annotate 1 endpoint handed over from stack `one` to stack `two`: `shop/cart`\n");

@@ -187,9 +187,12 @@ fn adopted(plan: &Plan, kind: ActionKind) -> Option<Line<'_>> {
     let adopts = |change: &&Change| matches!(change.action, Action::Replace { adopts: true, .. });
     let mut numbers: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     for change in plan.changes.iter().filter(|_| kind == ActionKind::Replace).filter(adopts) {
-        *numbers.entry(change.transfer().map(|(from, _)| from)).or_default() += 1;
+        *numbers.entry(change.taken_from()).or_default() += 1;
     }
     let words = numbers.iter().map(|(from, number)| match from {
+        Some(from) if plan.stack.is_none() => {
+            line![*number, " taken from stack ", code(*from), ": no stack owns it afterwards"]
+        }
         Some(from) => line![*number, " taken over from stack ", code(*from)],
         None => line![*number, " adopted: no stack owns it"],
     });
