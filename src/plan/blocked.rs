@@ -29,6 +29,11 @@ impl BlockedChange {
     pub fn new(key: Key, reason: BlockReason, change: Option<Change>) -> Self {
         Self { key, reason, change, place: None }
     }
+
+    /// Whether it is blocked until it may be created anew.
+    pub(super) fn is_fixed(&self) -> bool {
+        matches!(self.reason, BlockReason::Unchangeable(Unchangeable::Immutable { .. }))
+    }
 }
 
 /// Why one change is blocked.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::policy::IgnoreRule;
-use crate::model::{Field, Json, ListRead, LiveObject, Object, PROTECT, SourceLocation};
+use crate::model::{Field, Json, ListRead, LiveObject, Object, PROTECT, RelatedObject, SourceLocation};
 use crate::tests::world::{STACK, World, annotated, endpoint, live, object, shop};
 
 fn scope(text: &str) -> Scope {
@@ -273,6 +273,23 @@ fn a_part_of_what_is_created_anew_or_blocked_has_no_field_of_others_and_is_a_rep
     assert_eq!(part(&[recreate], STACK, fixed), ["recreate spec.site_type"]);
     assert_eq!(part(&[], STACK, fixed), ["blocked replace spec.site_type"]);
     assert_eq!(part(&[], "other", label), ["blocked replace labels.of"]);
+}
+
+#[test]
+fn what_is_referred_to_is_blocked_by_that_before_it_may_be_created_anew() {
+    let mut plan = recreated(&[], false).plan();
+    assert_eq!(plan.going().map(ToString::to_string).collect::<Vec<_>>(), ["virtual_site:shop/edge"]);
+    let immutable = plan.blocked[0].reason.clone();
+    plan.refer(&Allowances::default(), |_| Ok(Vec::new()));
+    assert_eq!(plan.blocked[0].reason, immutable);
+    let by = RelatedObject {
+        kind: "origin_pool".to_owned(),
+        namespace: "pay".to_owned(),
+        name: "p".to_owned(),
+        uid: String::new(),
+    };
+    plan.refer(&Allowances::default(), |_| Ok(vec![by.clone()]));
+    assert_eq!(plan.blocked[0].reason, BlockReason::Referred { by: vec![by] });
 }
 
 #[test]

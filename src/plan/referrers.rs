@@ -13,9 +13,11 @@ impl Plan {
         self.of_kind(ActionKind::Delete).map(|change| &change.key)
     }
 
-    /// The endpoints that would go, for good or to be created anew: the planner asks the service who refers to each.
+    /// The endpoints that would go, for good or to be created anew, once that is allowed: the planner asks the service who
+    /// refers to each.
     pub fn going(&self) -> impl Iterator<Item = &Key> {
-        self.changes.iter().filter(|change| change.action.deletes()).map(|change| &change.key)
+        let goes = self.changes.iter().filter(|change| change.action.deletes()).map(|change| &change.key);
+        goes.chain(self.blocked.iter().filter(|entry| entry.is_fixed()).map(|entry| &entry.key))
     }
 
     /// Blocks the deletes for which there is a reason.
@@ -31,18 +33,26 @@ impl Plan {
     pub fn refer(&mut self, allow: &Allowances, mut referrers: impl FnMut(&Key) -> Result<Vec<RelatedObject>, String>) {
         loop {
             let referring = self.referring_afterwards();
+            // What goes before it, or lets it go, does not refer to it then.
+            let refers = |key: &Key, one: &RelatedObject| {
+                let afterwards = one.key().and_then(|one| referring.get(&one));
+                afterwards.is_none_or(|targets| targets.contains(key))
+            };
+            for entry in self.blocked.iter_mut().filter(|entry| entry.is_fixed()) {
+                let Ok(mut by) = referrers(&entry.key) else { continue };
+                by.retain(|one| refers(&entry.key, one));
+                // The consent to create it anew would not help.
+                if !by.is_empty() {
+                    entry.reason = BlockReason::Referred { by };
+                }
+            }
             let is_one_blocked = self.block_changes(|change| {
                 if !change.action.deletes() {
                     return None;
                 }
                 match referrers(&change.key) {
                     Ok(mut by) => {
-                        // What goes before it, or lets it go, does not refer to it then.
-                        let refers = |one: &RelatedObject| {
-                            let afterwards = one.key().and_then(|one| referring.get(&one));
-                            afterwards.is_none_or(|targets| targets.contains(&change.key))
-                        };
-                        by.retain(refers);
+                        by.retain(|one| refers(&change.key, one));
                         let is_allowed = match &mut change.action {
                             Action::Delete { referrers, .. } => {
                                 referrers.clone_from(&by);

@@ -114,7 +114,7 @@ pub fn block_reason(blocked: &BlockedChange) -> (Line<'_>, Option<String>) {
         BlockReason::Referred { by } => {
             let by = Line::some_of(by.iter().map(ToString::to_string), 4);
             match blocked.change.as_ref().map(|change| &change.action) {
-                Some(Action::Recreate { .. }) => {
+                Some(Action::Replace { .. } | Action::Recreate { .. }) => {
                     (by.and(" refers to it: let go of it in one apply, and create it anew in the next"), None)
                 }
                 _ => (by.and(" would be left without it"), allow("referred")),
