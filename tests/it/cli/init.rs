@@ -107,6 +107,16 @@ fn a_pipeline_is_written_to_the_top_of_the_repository() {
 }
 
 #[test]
+fn a_pipeline_names_the_service_of_the_settings_that_are_there_or_the_hints_say_that_it_has_none() {
+    let hint = "name the service in them instead of https://TENANT";
+    let stage = Stage::new().file("mesh/trueup.yaml", "stack: s\nbase_url: https://acme.example.net\n");
+    stage.run("init mesh --pipeline gitlab").code(0).does_not_say(hint);
+    let pipeline = stage.read(".gitlab/trueup-stack.yml");
+    assert!(pipeline.contains("https://acme.example.net") && !pipeline.contains("TENANT"), "{pipeline}");
+    Stage::new().run("init mesh --pipeline gitlab").code(0).stdout_contains(hint);
+}
+
+#[test]
 fn with_a_token_the_next_command_is_the_doctor() {
     let service = Service::start();
     let stage = Stage::new().at(&service);

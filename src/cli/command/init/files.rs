@@ -10,6 +10,9 @@ use crate::model::{Name, Namespace};
 /// The service of the example pipelines.
 const EXAMPLE_URL: &str = "https://acme.console.example.net";
 
+/// What a new file names where the service is not known.
+pub const NO_URL: &str = "https://TENANT.console.ves.volterra.io";
+
 /// The pipelines for GitHub, by their path in the repository.
 const GITHUB: [(&str, &str); 7] = [
     (".github/workflows/plan.yaml", include_str!("../../../../examples/pipelines/github/plan.yaml")),
@@ -74,7 +77,7 @@ pub fn settings(stack: &NewStack) -> NewFile {
         Some(url) => {
             format!("# The service. A pipeline names it again beside the token, as TRUEUP_BASE_URL.\nbase_url: {url}\n")
         }
-        None => "# The service.\n# base_url: https://TENANT.console.ves.volterra.io\n".to_owned(),
+        None => format!("# The service.\n# base_url: {NO_URL}\n"),
     };
     let namespaces: Vec<&str> = stack.namespaces.iter().map(Namespace::as_str).collect();
     let kinds: Vec<&str> = stack.kinds.iter().map(|kind| kind.as_str()).collect();
@@ -113,7 +116,7 @@ pub fn pipelines(forge: Forge, stack: &NewStack) -> Vec<NewFile> {
         Forge::Gitlab => &GITLAB,
         Forge::None => &[],
     };
-    let url = stack.base_url.as_ref().map_or("https://TENANT.console.ves.volterra.io", BaseUrl::as_str);
+    let url = stack.base_url.as_ref().map_or(NO_URL, BaseUrl::as_str);
     files.iter().map(|(path, text)| NewFile::new(*path, text.replace(EXAMPLE_URL, url))).collect()
 }
 

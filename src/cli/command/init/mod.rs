@@ -95,7 +95,7 @@ fn request(
     existing: Option<&Loaded>,
     (directory, top): (&Path, &Path),
 ) -> Result<(NewStack, Forge, String)> {
-    let base_url = base_url(context)?;
+    let base_url = base_url(context, existing)?;
     let given = settings::stack(context, &Config::default())?.and_then(|name| Name::parse(&name).ok());
     let name = given.clone().unwrap_or_else(|| stack_name(directory));
     let defined: Vec<Namespace> = existing.into_iter().flat_map(Loaded::namespaces).collect();
@@ -133,12 +133,13 @@ fn request(
     Ok((NewStack { base_url, name, namespaces, kinds }, forge, defaults))
 }
 
-/// The service that a flag or the environment names; nothing for a first hour in the sandbox.
-fn base_url(context: &Context) -> Result<Option<BaseUrl>> {
+/// The service that a flag, the environment or the settings name; nothing for a first hour in the sandbox.
+fn base_url(context: &Context, existing: Option<&Loaded>) -> Result<Option<BaseUrl>> {
     if context.global.sandbox.is_some() {
         return Ok(None);
     }
-    Ok(settings::named(context, &Config::default())?.map(|place| place.base_url()))
+    let none = Config::default();
+    Ok(settings::named(context, existing.map_or(&none, |found| &found.config))?.map(|place| place.base_url()))
 }
 
 /// A name for a stack, after its directory.
@@ -265,6 +266,9 @@ fn next(
     let mut text = String::new();
     if let Some(before) = files::before_pipelines(forge) {
         text.push_str(&format!("\n{before}"));
+        if stack.base_url.is_none() {
+            text.push_str(&format!("  name the service in them instead of {}\n", files::NO_URL));
+        }
     }
     let namespace = stack.namespaces.first().map_or("", |namespace| namespace.as_str());
     if stack.base_url.is_none() {
