@@ -370,6 +370,14 @@ fn a_merge_is_applied_by_the_digest_that_was_approved() {
     runner.set("BEFORE", &before);
     let found = targets(&runner.step(&stacks));
     assert_eq!(found.len(), 1, "{found:?}");
+    runner.git("commit -q --allow-empty -m gone");
+    let gone = runner.git("rev-parse HEAD");
+    runner.git("reset -q --hard HEAD~1");
+    for before in [&gone, "3f2c9ab43f2c9ab43f2c9ab43f2c9ab43f2c9ab4"] {
+        runner.set("BEFORE", before);
+        assert_eq!(targets(&runner.step(&stacks)).len(), 3, "what a force push took away may be live");
+    }
+    runner.set("BEFORE", &before);
     choose(&mut runner, &found[0]);
 
     let (plan, make) = (step(&stack, "plan", "plan"), step(&stack, "apply", "apply"));

@@ -44,6 +44,25 @@ pub fn run(runner: &mut Runner, job: &Json) -> Ran {
     runner.shell(&script(&file("trueup-stack.yml"), job["extends"].as_str().expect("a job")), "")
 }
 
+#[test]
+fn a_force_push_is_applied_to_all_stacks() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = merge_request(&service);
+    for (name, value) in [("CI_PIPELINE_SOURCE", "push"), ("CI_DEFAULT_BRANCH", "main"), ("JOBS", "plan-main apply")] {
+        runner.set(name, value);
+    }
+    let base = runner.git("rev-parse HEAD");
+    let gone = runner.commit();
+    runner.git("reset -q --hard HEAD~1");
+    for (before, is_whole) in [(&base, false), (&gone, true)] {
+        runner.set("CI_COMMIT_BEFORE_SHA", before);
+        assert_eq!(generated(&runner).contains_key("apply shop"), is_whole, "what it took away may be live");
+    }
+}
+
 /// Two stacks, and the pipeline of a merge request.
 fn merge_request(service: &Service) -> Runner {
     let mut runner = Runner::new(
