@@ -92,6 +92,22 @@ struct Wanted {
 
 impl Wanted {
     fn of(arguments: &GetArgs, config: &Config) -> Result<Self> {
+        let given = &arguments.endpoints;
+        let is_in = |text: &String, name: &Namespace| {
+            text.rsplit(':').next().and_then(|place| place.split('/').next()) == Some(name.as_str())
+        };
+        let is_beside = |name: &&Namespace| !given.is_empty() && !given.iter().any(|text| is_in(text, name));
+        if let Some(name) = arguments.filter.namespace.iter().find(is_beside) {
+            // As kubectl takes it.
+            let hint = match given.as_slice() {
+                [word] if !word.contains([':', '/']) => match KindName::find(word) {
+                    Some(kind) => format!("did you mean `{kind}:{name}`?"),
+                    None => format!("did you mean `{name}/{word}`?"),
+                },
+                _ => "leave it out, or name the objects of that namespace".to_owned(),
+            };
+            return Err(error!(Usage, "`--namespace {name}` is not the namespace of an argument").hint(hint));
+        }
         let of_stack = config.kinds_with_endpoint();
         let (mut namespaces, mut scopes, mut named) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
         // Several arguments add up.
@@ -116,12 +132,6 @@ impl Wanted {
                 Err(_) if name.is_empty() => places.only.push(format!("{kind}:{namespace}/*")),
                 Err(_) => places.only.push(format!("{kind}:{place}")),
             }
-        }
-        if let Some(name) =
-            arguments.filter.namespace.iter().find(|name| !namespaces.is_empty() && !namespaces.contains(name))
-        {
-            let message = error!(Usage, "`--namespace {name}` is not the namespace of an argument");
-            return Err(message.hint("leave it out, or name the objects of that namespace"));
         }
         if namespaces.is_empty() {
             namespaces =
