@@ -224,7 +224,7 @@ fn nothing_selected() -> CommandError {
 pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
     let hint = match &unmatched {
         UnmatchedFilter::Only { .. } | UnmatchedFilter::Except { .. } => {
-            "a glob is matched against NAMESPACE/NAME, such as shop/cart"
+            "a glob is matched against NAMESPACE/NAME, such as shop/cart, and with a kind against KIND:NAMESPACE/NAME"
         }
         UnmatchedFilter::Selector => "it is matched against the labels of the definitions and of the live endpoints",
         UnmatchedFilter::Together => "each of them matches something, and no endpoint matches all of them",

@@ -47,6 +47,7 @@ fn an_exception_that_can_except_nothing_is_an_error() {
         for command in ["validate .", "plan .", "apply . --yes", "drift .", "get shop pay"] {
             let ran = stage.run(&format!("{command} --except {glob}"));
             ran.code(64).stderr_contains(&format!("`--except {glob}` matches nothing"));
+            ran.stderr_contains("a kind against KIND:NAMESPACE/NAME");
         }
     }
     assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
