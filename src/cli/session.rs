@@ -393,6 +393,7 @@ pub async fn run_to_change(context: &Context, run: &str, find: FindRun) -> Resul
     let found = settings::ask_state(context, move |store| find(store, &name, &asked)).await?;
     let record = found.map_err(|error| match error {
         JournalError::Superseded { .. } => settings::store_error(context, ExitStatus::Refused, error),
+        JournalError::State(_) => settings::store_failed(context, error).hint("nothing was sent"),
         error => settings::store_error(context, ExitStatus::Invalid, error),
     })?;
     let (url, sandbox) = (&record.header.plan.service.base_url, &record.header.sandbox);

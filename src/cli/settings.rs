@@ -399,8 +399,12 @@ pub fn store_failed(context: &Context, error: JournalError) -> CommandError {
 /// The same with the exit status that the command has for it.
 pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -> CommandError {
     let hint = match &error {
-        JournalError::State(error) => error.hint().map(str::to_owned),
-        JournalError::Lease(LeaseError::Store(error)) => error.hint().map(str::to_owned),
+        JournalError::State(error) | JournalError::Lease(LeaseError::Store(error)) => Some(
+            error
+                .hint()
+                .unwrap_or("check the address (`--state` or `TRUEUP_STATE`), and that the bucket answers")
+                .to_owned(),
+        ),
         JournalError::Lease(LeaseError::Held { holder }) => Some(release_hint(&holder.run, &context.call.settings())),
         JournalError::Superseded { .. } => Some("to make its changes, apply the definitions again".to_owned()),
         JournalError::NoLast { there, .. } if there.is_empty() => None,

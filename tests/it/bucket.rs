@@ -210,7 +210,12 @@ fn what_is_wrong_with_a_bucket_is_said_before_anything_is_sent_and_without_the_s
     wrong.run("apply . --yes").code(1).stderr_contains("SignatureDoesNotMatch").does_not_say("another-secret");
     wrong.run("doctor .").code(1).stdout_contains("failed  state").does_not_say("another-secret");
     let none = wrong.env("AWS_ENDPOINT_URL", "http://127.0.0.1:9");
-    none.run("history").code(1).stderr_contains("cannot list `s3://state/team/runs`").does_not_say("another-secret");
+    for (line, is_to_send) in [("history", false), ("apply . --yes", true), ("rollback last --yes", true)] {
+        let ran = none.run(line);
+        ran.code(1).stderr_contains("cannot list `s3://state/team/runs`").does_not_say("another-secret");
+        ran.stderr_contains("check the address (`--state` or `TRUEUP_STATE`)");
+        assert_eq!(ran.errors().contains("nothing was sent"), is_to_send, "{}", ran.errors());
+    }
     assert_eq!(service.requests("POST"), 0);
 }
 

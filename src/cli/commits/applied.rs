@@ -55,7 +55,7 @@ pub async fn judge_missing(
         true => settings::ask_state(context, move |store| journal::last_actions(store, &owner)).await?,
         false => Ok(BTreeMap::new()),
     };
-    let actions = actions.map_err(|error| settings::store_failed(context, error))?;
+    let actions = actions.map_err(|error| settings::store_failed(context, error).hint("nothing was sent"))?;
     // Before a first apply nothing can have been deleted: only a check says that it cannot decide.
     let is_noted = check.is_some() || !commits.is_empty();
     let taken = plan.source.snapshot.as_deref().and_then(|taken| taken.parse().ok()).unwrap_or(asked);

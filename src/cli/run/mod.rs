@@ -232,7 +232,7 @@ impl<'a> PendingRun<'a> {
         let environment = &context.environment;
         let (store, now) = (settings::state_store(context)?.clone(), environment.now());
         let time = settings::ask_state(context, move |store| journal::naming_time(store, now)).await?;
-        let time = time.map_err(|error| settings::store_failed(context, error))?;
+        let time = time.map_err(|error| settings::store_failed(context, error).hint("nothing was sent"))?;
         let run = journal::run_name(time, plan.stack.as_deref(), environment.chance());
         let header = RunHeader {
             run: run.clone(),
@@ -327,7 +327,7 @@ impl<'a> PendingRun<'a> {
         let (context, plan) = (self.context, &self.plan);
         let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
         let open = settings::ask_state(context, move |store| journal::open_run(store, &owner)).await?;
-        if let Some(open) = open.map_err(|error| settings::store_failed(context, error))? {
+        if let Some(open) = open.map_err(|error| settings::store_failed(context, error).hint("nothing was sent"))? {
             let view = TextView { flags: self.view.flags.clone(), ..context.output.message_view() };
             context.output.rendered_message(&view.message(report::open_run(&open, &view)));
         }
