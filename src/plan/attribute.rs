@@ -103,8 +103,7 @@ impl Plan {
         };
         let is_free = |held: &mut BlockedChange| {
             let change = held.change.as_ref().filter(|change| !is_foreign(change) && change.unapplied().is_none());
-            let is_fixed = matches!(held.reason, BlockReason::Unchangeable(Unchangeable::Immutable { .. }));
-            is_fixed && change.is_some_and(|change| !change.is_fixed())
+            held.is_fixed() && change.is_some_and(|change| !change.is_fixed())
         };
         let freed = self.blocked.extract_if(.., is_free).filter_map(|held| held.change);
         self.changes.extend(freed);

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Conflict};
+use super::{ActionKind, Change, Conflict};
 use crate::model::{Key, RelatedObject, SourceLocation};
 
 /// A change that is blocked singly; the rest proceeds.
@@ -30,9 +30,14 @@ impl BlockedChange {
         Self { key, reason, change, place: None }
     }
 
-    /// Whether it is blocked until it may be created anew.
+    /// Whether it is blocked until it may be created anew, or until nothing refers to it that hinders that.
     pub(super) fn is_fixed(&self) -> bool {
-        matches!(self.reason, BlockReason::Unchangeable(Unchangeable::Immutable { .. }))
+        let is_replace = self.change.as_ref().is_some_and(|change| change.action.kind() == ActionKind::Replace);
+        match self.reason {
+            BlockReason::Unchangeable(Unchangeable::Immutable { .. }) => true,
+            BlockReason::Referred { .. } => is_replace,
+            _ => false,
+        }
     }
 }
 

@@ -236,12 +236,13 @@ fn a_part_of_what_is_created_anew_or_blocked_has_no_field_of_others_and_is_a_rep
         site.labels.insert("of".to_owned(), label.to_owned());
         site
     };
-    let part = |allow: &[&str], stack: &str, ours: &str| {
+    let part = |allow: &[&str], stack: &str, ours: &str, by: &[RelatedObject]| {
         let was = site("REGIONAL_EDGE", "one");
         let world =
             World::new().live(annotated(live(was.clone()), &was, Some(stack))).defined(site("CUSTOMER_EDGE", "two"));
         let mut plan =
             world.with(|world| allow.iter().for_each(|name| world.allow.add(name).expect("an allowance"))).plan();
+        plan.refer(&Allowances::default(), |_| Ok(by.to_vec()));
         let blocked = plan.blocked.iter_mut().filter_map(|held| held.change.as_mut());
         for change in plan.changes.iter_mut().chain(blocked) {
             let (Action::Replace { fields, .. } | Action::Recreate { fields, .. }) = &mut change.action else {
@@ -267,12 +268,12 @@ fn a_part_of_what_is_created_anew_or_blocked_has_no_field_of_others_and_is_a_rep
             .collect::<Vec<_>>()
     };
     let [recreate, label, fixed] = ["recreate=virtual_site:shop/edge", "labels.of", "spec.site_type"];
-    for allow in [&[recreate][..], &[]] {
-        assert_eq!(part(allow, STACK, label), ["replace labels.of"], "{allow:?}");
+    for (allow, by) in [(&[recreate][..], vec![]), (&[], vec![]), (&[recreate], vec![pool()]), (&[], vec![pool()])] {
+        assert_eq!(part(allow, STACK, label, &by), ["replace labels.of"], "{allow:?} {by:?}");
     }
-    assert_eq!(part(&[recreate], STACK, fixed), ["recreate spec.site_type"]);
-    assert_eq!(part(&[], STACK, fixed), ["blocked replace spec.site_type"]);
-    assert_eq!(part(&[], "other", label), ["blocked replace labels.of"]);
+    assert_eq!(part(&[recreate], STACK, fixed, &[]), ["recreate spec.site_type"]);
+    assert_eq!(part(&[], STACK, fixed, &[]), ["blocked replace spec.site_type"]);
+    assert_eq!(part(&[], "other", label, &[]), ["blocked replace labels.of"]);
 }
 
 #[test]
@@ -282,14 +283,12 @@ fn what_is_referred_to_is_blocked_by_that_before_it_may_be_created_anew() {
     let immutable = plan.blocked[0].reason.clone();
     plan.refer(&Allowances::default(), |_| Ok(Vec::new()));
     assert_eq!(plan.blocked[0].reason, immutable);
-    let by = RelatedObject {
-        kind: "origin_pool".to_owned(),
-        namespace: "pay".to_owned(),
-        name: "p".to_owned(),
-        uid: String::new(),
-    };
-    plan.refer(&Allowances::default(), |_| Ok(vec![by.clone()]));
-    assert_eq!(plan.blocked[0].reason, BlockReason::Referred { by: vec![by] });
+    plan.refer(&Allowances::default(), |_| Ok(vec![pool()]));
+    assert_eq!(plan.blocked[0].reason, BlockReason::Referred { by: vec![pool()] });
+}
+
+fn pool() -> RelatedObject {
+    RelatedObject::from(&Key::parse("origin_pool:pay/p").expect("a key"))
 }
 
 #[test]
