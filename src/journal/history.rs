@@ -8,8 +8,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::read::{load, parse};
-use super::stored::{self, RunFile};
-use super::{JournalError, Line, lock};
+use super::{JournalError, Line, lock, stored};
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, ServiceId};
 use crate::run::{ChangeResult, RunHeader, RunRecord, RunSummary};
@@ -48,9 +47,9 @@ pub fn open_run(state: &StateStore, owner: &RunOwner) -> Result<Option<RunSummar
         Err(JournalError::LaterUnreadable { .. }) => None,
         newest => newest?,
     };
-    let Some((_, file)) = newest else { return Ok(None) };
-    let Ok(bytes) = file.bytes() else { return Ok(None) };
-    let record = if ended_well(&bytes) { None } else { parse(&file.path, &bytes).ok() };
+    let Some((_, path)) = newest else { return Ok(None) };
+    let Ok(bytes) = stored::bytes(state, &path) else { return Ok(None) };
+    let record = if ended_well(&bytes) { None } else { parse(&path, &bytes).ok() };
     Ok(record.map(|record| RunSummary::of(&record)).filter(RunSummary::is_open))
 }
 
@@ -70,24 +69,19 @@ pub fn naming_time(state: &StateStore, now: Timestamp) -> Result<Timestamp, Jour
 ///
 /// # Errors
 /// A later run of the stack cannot be read; the directory.
-fn newest_of<'s>(state: &'s StateStore, owner: &RunOwner) -> Result<Option<(RunHead, RunFile<'s>)>, JournalError> {
-    for file in stored::files_of(state, owner.stack())?.into_iter().rev() {
-        match RunHead::read(&file) {
-            Some(head) if head.is_of(owner) => return Ok(Some((head, file))),
+fn newest_of(state: &StateStore, owner: &RunOwner) -> Result<Option<(RunHead, PathBuf)>, JournalError> {
+    let stack = owner.stack.as_deref();
+    for path in stored::files_of(state, stack)?.into_iter().rev() {
+        match RunHead::read(state, &path) {
+            Some(head) if head.is_of(owner) => return Ok(Some((head, path))),
             Some(_) => {}
             None => {
-                let read = file.bytes().and_then(|bytes| parse(&file.path, &bytes));
-                read.map_or_else(|error| pass_over(&file.path, error, owner.stack()), |_| Ok(()))?;
+                let read = stored::bytes(state, &path).and_then(|bytes| parse(&path, &bytes));
+                read.map_or_else(|error| pass_over(&path, error, stack), |_| Ok(()))?;
             }
         }
     }
     Ok(None)
-}
-
-/// The newest run of the same stack, where it is named later than this one.
-fn later(state: &StateStore, header: &RunHeader) -> Option<RunId> {
-    let (newest, _) = newest_of(state, &RunOwner::of(header)).ok()??;
-    Some(newest.run).filter(|newest| *newest > header.run)
 }
 
 /// Checks that a run which has the lock is the last of its stack, and that what it resumes may still be resumed: until then
@@ -96,12 +90,15 @@ fn later(state: &StateStore, header: &RunHeader) -> Option<RunId> {
 /// # Errors
 /// [`JournalError::Overtaken`], [`JournalError::Superseded`]; those of [`find_newest`].
 pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), JournalError> {
+    let owner = RunOwner::of(header);
     // Names put runs in their order: the one that begins last has the last name.
-    if let Some(run) = later(state, header) {
+    if let Ok(Some((RunHead { run, .. }, _))) = newest_of(state, &owner)
+        && run > header.run
+    {
         return Err(JournalError::Overtaken { run, stack: lock::protected(header) });
     }
     let Some(run) = &header.resumes else { return Ok(()) };
-    let newest = find_newest(state, run.as_str(), &RunOwner::of(header))?;
+    let newest = find_newest(state, run.as_str(), &owner)?;
     match newest.run() == run {
         true => Ok(()),
         false => Err(JournalError::Superseded { run: run.clone(), by: newest.run().clone() }),
@@ -157,8 +154,8 @@ struct SourceHead {
 }
 
 impl RunHead {
-    fn read(file: &RunFile<'_>) -> Option<Self> {
-        Self::of(&file.first_line()?)
+    fn read(state: &StateStore, path: &Path) -> Option<Self> {
+        Self::of(&stored::first_line(state, path)?)
     }
 
     fn of(line: &[u8]) -> Option<Self> {
@@ -246,13 +243,12 @@ pub fn find(state: &StateStore, text: &str) -> Result<RunRecord, JournalError> {
 /// It cannot be read: an earlier one is not taken for it.
 fn newest(state: &StateStore) -> Result<Option<RunId>, JournalError> {
     for path in stored::files(state)?.into_iter().rev() {
-        let file = RunFile::new(state, path);
-        match file.bytes().and_then(|bytes| parse(&file.path, &bytes)) {
+        match stored::bytes(state, &path).and_then(|bytes| parse(&path, &bytes)) {
             Ok(record) => return Ok(Some(record.header.run)),
             // The store does not answer: which run is the newest is not known.
             Err(error @ JournalError::State(_)) => return Err(error),
             Err(JournalError::NoHeader { .. }) => {}
-            Err(error) => return Err(JournalError::LaterUnreadable { path: file.path, source: Box::new(error) }),
+            Err(error) => return Err(JournalError::LaterUnreadable { path, source: Box::new(error) }),
         }
     }
     Ok(None)
@@ -276,10 +272,6 @@ impl RunOwner {
     fn of(header: &RunHeader) -> Self {
         let (stack, base_url) = (header.plan.stack.clone(), header.plan.service.base_url.clone());
         RunOwner { stack, base_url, sandbox: header.sandbox.clone(), environment: None }
-    }
-
-    fn stack(&self) -> Option<&str> {
-        self.stack.as_deref()
     }
 }
 
@@ -309,7 +301,7 @@ fn last(state: &StateStore, owner: &RunOwner) -> Result<RunId, JournalError> {
     };
     let others: BTreeSet<String> = stored::files(state)?
         .into_iter()
-        .filter_map(|path| RunHead::read(&RunFile::new(state, path)))
+        .filter_map(|path| RunHead::read(state, &path))
         .map(|head| {
             let whose = whose(head.plan.stack.as_deref(), head.plan.source.environment.as_deref());
             match head.sandbox {
@@ -324,7 +316,7 @@ fn last(state: &StateStore, owner: &RunOwner) -> Result<RunId, JournalError> {
         count if count > SHOWN => format!("; there are runs {shown} and {} more", count - SHOWN),
         _ => format!("; there are runs {shown}"),
     };
-    let stack = whose(owner.stack(), owner.environment.as_deref());
+    let stack = whose(owner.stack.as_deref(), owner.environment.as_deref());
     let base_url = owner.base_url.clone();
     Err(JournalError::NoLast { stack, base_url, state: state.place(), there })
 }
@@ -363,7 +355,7 @@ pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<R
     let begun = stored::path(state, &newest);
     for (path, error) in unreadable.into_iter().filter(|(path, _)| *path > begun) {
         // It may have continued this run.
-        pass_over(&path, error, whose.stack())?;
+        pass_over(&path, error, whose.stack.as_deref())?;
     }
     load(state, &newest)
 }
@@ -421,7 +413,7 @@ pub struct LastAction {
 pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<BTreeMap<Key, LastAction>, JournalError> {
     let mut last = BTreeMap::new();
     let is_of = |line: &[u8]| RunHead::of(line).is_some_and(|head| head.is_of(owner));
-    stored::each_of(state, owner.stack(), is_of, |bytes| {
+    stored::each_of(state, owner.stack.as_deref(), is_of, |bytes| {
         let lines = || bytes.split(|byte| *byte == b'\n');
         let head = lines().next().and_then(RunHead::of);
         let (run, resumes) = head.map_or((None, None), |head| (Some(head.run), head.resumes));

@@ -47,11 +47,11 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
     let mut entries = Vec::new();
     let mut closing: Option<RunClosing> = None;
     let mut bad: Option<(usize, String)> = None;
+    let damaged = |(at, reason)| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
     for (at, text) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, text)| !text.is_empty()) {
-        let damaged = |reason| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
         // A kill cuts off the last line alone.
-        if let Some((at, reason)) = bad {
-            return Err(JournalError::Damaged { path: path.to_owned(), line: at + 1, reason });
+        if let Some(bad) = bad {
+            return Err(damaged(bad));
         }
         let line = match serde_json::from_slice::<Line<'_>>(text) {
             Ok(line) => line,
@@ -59,7 +59,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
                 check_format(path, text)?;
                 // Whole JSON that says something else was not cut off by a kill.
                 if error.classify() == Category::Data {
-                    return Err(damaged(error.to_string()));
+                    return Err(damaged((at, error.to_string())));
                 }
                 bad = Some((at, error.to_string()));
                 continue;
@@ -70,9 +70,9 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
                 check_version(path, format_version.into())?;
                 header = Some(first.into_owned());
             }
-            Line::Header { .. } => return Err(damaged("a second header".to_owned())),
-            _ if header.is_none() => return Err(damaged("it stands before the header".to_owned())),
-            _ if closing.is_some() => return Err(damaged("it stands behind the closing line".to_owned())),
+            Line::Header { .. } => return Err(damaged((at, "a second header".to_owned()))),
+            _ if header.is_none() => return Err(damaged((at, "it stands before the header".to_owned()))),
+            _ if closing.is_some() => return Err(damaged((at, "it stands behind the closing line".to_owned()))),
             Line::Intent(intent) => entries.push(RunEntry::Intent(intent.into_owned())),
             Line::Outcome(step) => entries.push(RunEntry::Outcome(step.into_owned())),
             Line::Closing(line) => closing = Some(line.into_owned()),
@@ -81,9 +81,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
     let torn = bad.is_some();
     let header = header.ok_or_else(|| match bad {
         // A header that was cut off has no end.
-        Some((at, reason)) if bytes.ends_with(b"\n") => {
-            JournalError::Damaged { path: path.to_owned(), line: at + 1, reason }
-        }
+        Some(bad) if bytes.ends_with(b"\n") => damaged(bad),
         _ => JournalError::NoHeader { path: path.to_owned() },
     })?;
     Ok(RunRecord { header, entries, closing, torn })

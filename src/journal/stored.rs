@@ -15,35 +15,22 @@ use crate::state::{self, Holder, StateStore};
 /// The ending of a run's path.
 const ENDING: &str = "jsonl";
 
-/// A run that is kept.
-pub(super) struct RunFile<'s> {
-    state: &'s StateStore,
-    pub(super) path: PathBuf,
+/// The first line of a run, or nothing where it cannot be read.
+pub(super) fn first_line(state: &StateStore, path: &Path) -> Option<Vec<u8>> {
+    match state {
+        StateStore::Directory(_) => {
+            let mut line = Vec::new();
+            let file = BufReader::new(open_own(path).ok()?);
+            file.take(limit::JOURNAL).read_until(b'\n', &mut line).ok()?;
+            Some(line)
+        }
+        StateStore::Bucket(bucket, _) => objects::header(bucket, name(path)).ok()?,
+    }
 }
 
-impl<'s> RunFile<'s> {
-    pub(super) fn new(state: &'s StateStore, path: PathBuf) -> Self {
-        Self { state, path }
-    }
-
-    /// The first line, or nothing where it cannot be read.
-    pub(super) fn first_line(&self) -> Option<Vec<u8>> {
-        let mut line = Vec::new();
-        match self.state {
-            StateStore::Directory(_) => {
-                let file = BufReader::new(open_own(&self.path).ok()?);
-                file.take(limit::JOURNAL).read_until(b'\n', &mut line).ok()?;
-            }
-            StateStore::Bucket(bucket, _) => {
-                line = objects::header(bucket, name(&self.path)).ok()??;
-            }
-        }
-        Some(line)
-    }
-
-    pub(super) fn bytes(&self) -> Result<Vec<u8>, JournalError> {
-        find(self.state, &self.path)?.ok_or_else(|| JournalError::NoHeader { path: self.path.clone() })
-    }
+/// The bytes of a run that is listed.
+pub(super) fn bytes(state: &StateStore, path: &Path) -> Result<Vec<u8>, JournalError> {
+    find(state, path)?.ok_or_else(|| JournalError::NoHeader { path: path.to_owned() })
 }
 
 pub(super) fn path(state: &StateStore, run: &RunId) -> PathBuf {
@@ -76,11 +63,12 @@ pub(super) fn files(state: &StateStore) -> Result<Vec<PathBuf>, JournalError> {
 }
 
 /// The runs that can be of a stack. Their names say so: those of others, of which there can be thousands, are not opened.
-pub(super) fn files_of<'s>(state: &'s StateStore, stack: Option<&str>) -> Result<Vec<RunFile<'s>>, JournalError> {
+pub(super) fn files_of(state: &StateStore, stack: Option<&str>) -> Result<Vec<PathBuf>, JournalError> {
     // A name of another form says nothing.
-    let is_other = |path: &PathBuf| RunId::new(name(path)).and_then(|run| run.time()).is_none();
-    let of_stack = files(state)?.into_iter().filter(|path| is_named_for(path, stack) || is_other(path));
-    Ok(of_stack.map(|path| RunFile::new(state, path)).collect())
+    let is_other = |path: &Path| RunId::new(name(path)).and_then(|run| run.time()).is_none();
+    let mut paths = files(state)?;
+    paths.retain(|path| is_named_for(path, stack) || is_other(path));
+    Ok(paths)
 }
 
 /// Whether the name of a run says that it can be of this stack.
@@ -123,7 +111,7 @@ pub(super) fn each(
         for (path, whole) in paths.iter().zip(whole) {
             let bytes = match whole {
                 Some(object) => Ok(object.bytes.into()),
-                None => RunFile::new(state, path.clone()).bytes(),
+                None => self::bytes(state, path),
             };
             take(path.clone(), bytes);
         }
@@ -140,11 +128,11 @@ pub(super) fn each_of(
 ) -> Result<(), JournalError> {
     let files = files_of(state, stack)?;
     if let StateStore::Directory(_) = state {
-        let files = files.into_iter().filter(|file| file.first_line().is_some_and(|line| fits(&line)));
-        files.filter_map(|file| file.bytes().ok()).for_each(take);
+        let files = files.iter().filter(|path| first_line(state, path).is_some_and(|line| fits(&line)));
+        files.filter_map(|path| bytes(state, path).ok()).for_each(take);
         return Ok(());
     }
-    each(state, files.into_iter().map(|file| file.path).collect(), |_, bytes| {
+    each(state, files, |_, bytes| {
         let Ok(bytes) = bytes else { return };
         if bytes.split(|byte| *byte == b'\n').next().is_some_and(&fits) {
             take(bytes);
