@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Stack, aside, file, settings};
 use crate::drift::{DriftState, DriftStateError, DriftStateOwner};
 use crate::file::{Directory, FileMode, limit, read_own};
-use crate::state::{Bucket, CreateResult, StateStore, Tag};
+use crate::state::{Bucket, StateStore, Tag};
 
 /// The directory of the drift states, in the state store.
 const DRIFT: &str = "drift";
@@ -165,9 +165,8 @@ impl<'c> DriftStore<'c> {
             }
             Place::Object { bucket, name } => {
                 let (bucket, name) = ((*bucket).clone(), name.clone());
-                let written = settings::ask_state(self.context, move |_| match tag {
-                    Some(tag) => bucket.update(&name, text, &tag).map(|tag| tag.is_some()),
-                    None => bucket.create(&name, text).map(|result| result != CreateResult::Taken),
+                let written = settings::ask_state(self.context, move |_| {
+                    bucket.write(&name, text, tag.as_ref()).map(|written| written.is_some())
                 });
                 return written.await?.map_err(|error| settings::store_failed(self.context, error.into()));
             }

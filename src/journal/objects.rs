@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{JournalError, RUNS, lock};
 use crate::model::RunId;
 use crate::run::RunHeader;
-use crate::state::{Bucket, CreateResult, Holder, Lease, LeaseTiming};
+use crate::state::{Bucket, Holder, Lease, LeaseTiming};
 
 /// A longer run stays in its parts.
 const LONGEST_WHOLE: usize = 64 * 1024 * 1024;
@@ -85,7 +85,7 @@ pub(super) struct ObjectRun {
     next: usize,
     /// All lines so far, while they are few enough.
     whole: Option<Vec<u8>>,
-    lease: Arc<Lease>,
+    pub(super) lease: Arc<Lease>,
 }
 
 impl ObjectRun {
@@ -95,7 +95,7 @@ impl ObjectRun {
         header: &RunHeader,
         host: Option<&str>,
         waiting: &dyn Fn(&str),
-    ) -> Result<(Self, Arc<Lease>), JournalError> {
+    ) -> Result<Self, JournalError> {
         bucket.check_conditions()?;
         let holder = Holder {
             run: header.run.to_string(),
@@ -112,10 +112,8 @@ impl ObjectRun {
                 lasts.as_secs().max(1)
             ));
         })?;
-        let lease = Arc::new(lease);
-        let whole = Some(Vec::new());
-        let run = Self { bucket: bucket.clone(), run: header.run.clone(), next: 0, whole, lease: Arc::clone(&lease) };
-        Ok((run, lease))
+        let (run, whole) = (header.run.clone(), Some(Vec::new()));
+        Ok(Self { bucket: bucket.clone(), run, next: 0, whole, lease: Arc::new(lease) })
     }
 
     /// Stores lines as the next part.
@@ -125,10 +123,9 @@ impl ObjectRun {
             whole
         });
         let name = part(self.run.as_str(), self.next);
-        match self.bucket.create(&name, lines)? {
-            CreateResult::Created(_) => self.next += 1,
-            CreateResult::Taken => return Err(JournalError::Taken { path: self.bucket.place(&name).into() }),
-        }
+        let written = self.bucket.write(&name, lines, None)?;
+        written.ok_or_else(|| JournalError::Taken { path: self.bucket.place(&name).into() })?;
+        self.next += 1;
         Ok(())
     }
 
@@ -144,7 +141,7 @@ impl ObjectRun {
     pub(super) fn end(self) {
         let Some(bytes) = self.whole else { return };
         let (run, parts) = (self.run.as_str(), self.next);
-        if matches!(self.bucket.create(&whole(run), bytes), Ok(CreateResult::Created(_))) {
+        if let Ok(Some(_)) = self.bucket.write(&whole(run), bytes, None) {
             let _ = self.bucket.remove((0..parts).rev().map(|number| part(run, number)).collect());
         }
     }

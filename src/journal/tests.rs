@@ -221,7 +221,7 @@ fn the_lock_of_a_dead_runner_ends_and_that_of_a_live_one_does_not() {
     let object = bucket.read(&name).expect("read").expect("a lock");
     drop(alive);
     let released = bucket.read(&name).expect("read").expect("a lock");
-    bucket.update(&name, object.bytes, &released.tag).expect("written").expect("ours");
+    bucket.write(&name, object.bytes, Some(&released.tag)).expect("written").expect("ours");
     let begun = Instant::now();
     drop(begin(&state, "2026-11-22T05-00-02-000-shop-0003").expect("taken over"));
     assert!(begun.elapsed() >= Duration::from_secs(1), "not before it has ended");
@@ -300,13 +300,13 @@ fn a_renewal_that_arrives_after_its_runner_died_is_not_a_sign_of_life() {
     let held = bucket.read(&name).expect("read").expect("a lock").bytes;
     drop(alive);
     let released = bucket.read(&name).expect("read").expect("a lock");
-    let dead = bucket.update(&name, held.clone(), &released.tag).expect("written").expect("ours");
+    let dead = bucket.write(&name, held.clone(), Some(&released.tag)).expect("written").expect("ours");
     let late = std::thread::spawn({
         let (bucket, name) = (bucket.clone(), name.clone());
         move || {
             std::thread::sleep(Duration::from_millis(300));
             let renewed = String::from_utf8(held.into()).expect("a text").replace("\"renewals\": 0", "\"renewals\": 1");
-            bucket.update(&name, renewed, &dead).expect("written").expect("in time");
+            bucket.write(&name, renewed, Some(&dead)).expect("written").expect("in time");
         }
     });
     begin(&runner(&store), "2026-11-22T05-00-02-000-shop-0003").expect("taken over");

@@ -83,7 +83,7 @@ impl Journal {
         let mut first = Vec::new();
         put(&mut first, &Line::Header { format_version: *FORMAT.versions.end(), header: Cow::Borrowed(header) })
             .map_err(JournalError::io("write", &path))?;
-        let (medium, lease) = match state {
+        let medium = match state {
             StateStore::Directory(place) => {
                 let lock = Lock::take(place, header)?;
                 history::check_order(state, header)?;
@@ -97,18 +97,18 @@ impl Journal {
                 }
                 // The name of a new file is on disk only when its directory is.
                 directory.flush()?;
-                (Medium::File(file, lock), None)
+                Medium::File(file, lock)
             }
             StateStore::Bucket(bucket, timing) => {
-                let (mut run, lease) = ObjectRun::begin((bucket, *timing), header, host, waiting)?;
+                let mut run = ObjectRun::begin((bucket, *timing), header, host, waiting)?;
                 history::check_order(state, header)?;
                 run.put(first)?;
-                (Medium::Objects(run), Some(lease))
+                Medium::Objects(run)
             }
         };
-        let results_gathered_for = match medium {
-            Medium::File(..) => Duration::ZERO,
-            Medium::Objects(_) => RESULTS_GATHERED_FOR,
+        let (lease, results_gathered_for) = match &medium {
+            Medium::File(..) => (None, Duration::ZERO),
+            Medium::Objects(run) => (Some(Arc::clone(&run.lease)), RESULTS_GATHERED_FOR),
         };
         let queue = Arc::new(Queue { results_gathered_for, ..Queue::default() });
         let writing = LineWriter { medium, path: path.clone(), queue: Arc::clone(&queue) };

@@ -15,7 +15,7 @@ use crate::transport::Proxies;
 use super::connect;
 use super::error::StateError;
 use super::location::Location;
-use super::object::{CreateResult, Objects, StoredObject, Tag};
+use super::object::{Objects, StoredObject, Tag};
 
 /// The objects below a prefix of a bucket.
 #[derive(Debug, Clone)]
@@ -41,8 +41,8 @@ impl Bucket {
         variables: impl IntoIterator<Item = (&'v str, &'v str)>,
         proxies: &Proxies,
     ) -> Result<Self, StateError> {
-        let connected = connect::connect(location, variables, proxies)?;
-        Self::new(connected.store, &location.prefix, location.to_string(), connected.secrets)
+        let (store, secrets) = connect::connect(location, variables, proxies)?;
+        Self::new(store, &location.prefix, location.to_string(), secrets)
     }
 
     /// The objects below `prefix` of any store; `address` is how messages name it.
@@ -112,22 +112,14 @@ impl Bucket {
         self.wait(|objects| async move { objects.read_many(names).await })
     }
 
-    /// Writes an object that must not be there. One with this very content counts as written.
+    /// Writes an object over its version `over`, or where nothing is; nothing where something else is there. One with this
+    /// very content counts as written.
     ///
     /// # Errors
     /// The store did not answer, or refused: the object may be there or not.
-    pub fn create(&self, name: &str, bytes: impl Into<Bytes>) -> Result<CreateResult, StateError> {
-        let (name, bytes) = (name.to_owned(), bytes.into());
-        self.wait(|objects| async move { objects.create(&name, bytes).await })
-    }
-
-    /// Replaces the version `tag` of an object; nothing where another version is there.
-    ///
-    /// # Errors
-    /// Those of [`Bucket::create`].
-    pub fn update(&self, name: &str, bytes: impl Into<Bytes>, tag: &Tag) -> Result<Option<Tag>, StateError> {
-        let (name, bytes, tag) = (name.to_owned(), bytes.into(), tag.clone());
-        self.wait(|objects| async move { objects.update(&name, bytes, &tag).await })
+    pub fn write(&self, name: &str, bytes: impl Into<Bytes>, over: Option<&Tag>) -> Result<Option<Tag>, StateError> {
+        let (name, bytes, over) = (name.to_owned(), bytes.into(), over.cloned());
+        self.wait(|objects| async move { objects.write(&name, &bytes, over.as_ref()).await })
     }
 
     /// Removes objects; what is not there is as wanted.
@@ -167,7 +159,6 @@ impl Drop for Worker {
 
 #[cfg(test)]
 mod tests {
-    use crate::state::CreateResult;
     use crate::tests::faults::{Fault, FaultyStore};
 
     #[test]
@@ -175,19 +166,18 @@ mod tests {
         let store = FaultyStore::default();
         let bucket = store.bucket();
         store.next([Fault::Refused, Fault::Refused, Fault::Refused, Fault::AnswerLost]);
-        let made = bucket.create("drift/shop.json", "1").expect("it is there");
-        let CreateResult::Created(tag) = made else { panic!("{made:?}") };
+        let tag = bucket.write("drift/shop.json", "1", None).expect("it is there").expect("it is ours");
         store.next([Fault::Refused, Fault::Refused, Fault::Refused, Fault::AnswerLost]);
-        assert!(bucket.update("drift/shop.json", "2", &tag).expect("it is there").is_some());
+        assert!(bucket.write("drift/shop.json", "2", Some(&tag)).expect("it is there").is_some());
         store.next([Fault::Refused; 4]);
-        bucket.create("drift/other.json", "1").expect_err("it is not there");
+        bucket.write("drift/other.json", "1", None).expect_err("it is not there");
     }
 
     #[test]
     fn the_names_of_folders_and_objects_have_one_order_and_are_there_once() {
         let bucket = FaultyStore::default().bucket();
         for name in ["runs/b/1", "runs/b/2", "runs/a", "runs/b", "runs/c/1", "others/d"] {
-            bucket.create(name, "1").expect("written");
+            bucket.write(name, "1", None).expect("written");
         }
         assert_eq!(bucket.names("runs").expect("a list"), ["a", "b", "c"]);
     }
@@ -195,7 +185,7 @@ mod tests {
     #[test]
     fn an_object_that_somebody_made_too_large_is_not_read() {
         let bucket = FaultyStore::default().bucket();
-        bucket.create("drift/shop.json", vec![b' '; 2 * 1024 * 1024]).expect("written");
+        bucket.write("drift/shop.json", vec![b' '; 2 * 1024 * 1024], None).expect("written");
         let error = bucket.read("drift/shop.json").expect_err("too large").to_string();
         assert!(error.contains("it has 2097152 bytes, and at most 1048576 are read"), "{error}");
     }

@@ -40,17 +40,12 @@ const ENDPOINTS: [&str; 10] = [
     "google_base_url",
 ];
 
-/// A store, and what no message may show.
-pub(super) struct ConnectedStore {
-    pub(super) store: Arc<dyn ObjectStore>,
-    pub(super) secrets: Vec<String>,
-}
-
+/// The store at `location`, and what no message may show.
 pub(super) fn connect<'v>(
     location: &Location,
     variables: impl IntoIterator<Item = (&'v str, &'v str)>,
     proxies: &Proxies,
-) -> Result<ConnectedStore, StateError> {
+) -> Result<(Arc<dyn ObjectStore>, Vec<String>), StateError> {
     let prefix = match location.provider {
         Provider::S3 => "AWS_",
         Provider::Google => "GOOGLE_",
@@ -106,7 +101,7 @@ pub(super) fn connect<'v>(
         .map(|(_, value)| (*value).to_owned())
         .collect();
     let store = store.map_err(|error| StateError::of("reach", location.to_string(), &error, &secrets))?;
-    Ok(ConnectedStore { store, secrets })
+    Ok((store, secrets))
 }
 
 /// Whether the value of a variable is a secret, and not the name of one or the file that has it.

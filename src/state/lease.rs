@@ -14,7 +14,7 @@ use crate::transport::CLEARED;
 
 use super::bucket::Bucket;
 use super::error::StateError;
-use super::object::{CreateResult, Objects, StoredObject, Tag};
+use super::object::{Objects, StoredObject, Tag};
 
 const FORMAT: DocumentFormat =
     DocumentFormat { name: "a lock", kinds: &[], versions: 1..=1, remedy: "use the version that wrote it" };
@@ -200,29 +200,24 @@ impl Lease {
         };
         let mut last = None;
         for _ in 0..TRIES {
-            match bucket.read(name)? {
-                None => {
-                    let left = (Instant::now(), SystemTime::now());
-                    if let CreateResult::Created(tag) = bucket.create(name, lock.bytes())? {
-                        return Ok(Self::new(bucket, name, timing, (lock, tag, left)));
+            let mut over = None;
+            if let Some(object) = bucket.read(name)? {
+                let found = LockObject::read(name, bucket, &object)?;
+                over = match found.released {
+                    true => Some(object.tag),
+                    false => {
+                        waiting(&found.holder, found.lasts());
+                        watch(bucket, name, object, &found)?
                     }
+                };
+                last = Some(found.holder);
+                if over.is_none() {
+                    continue;
                 }
-                Some(object) => {
-                    let found = LockObject::read(name, bucket, &object)?;
-                    let theirs = match found.released {
-                        true => Some(object.tag),
-                        false => {
-                            waiting(&found.holder, found.lasts());
-                            watch(bucket, name, object, &found)?
-                        }
-                    };
-                    last = Some(found.holder);
-                    let Some(theirs) = theirs else { continue };
-                    let left = (Instant::now(), SystemTime::now());
-                    let taken = bucket.update(name, lock.bytes(), &theirs)?;
-                    let Some(tag) = taken else { continue };
-                    return Ok(Self::new(bucket, name, timing, (lock, tag, left)));
-                }
+            }
+            let left = (Instant::now(), SystemTime::now());
+            if let Some(tag) = bucket.write(name, lock.bytes(), over.as_ref())? {
+                return Ok(Self::new(bucket, name, timing, (lock, tag, left)));
             }
         }
         match last {
@@ -319,7 +314,7 @@ impl SharedLease {
                 (state.lock.clone(), state.tag.clone())
             };
             let left = (Instant::now(), SystemTime::now());
-            if let Some(tag) = objects.update(&self.name, next.bytes().into(), &tag).await? {
+            if let Some(tag) = objects.write(&self.name, &next.bytes().into(), Some(&tag)).await? {
                 let mut state = self.state();
                 (state.tag, state.renewed) = (tag, left);
                 return Ok(true);
@@ -389,7 +384,7 @@ pub fn release(bucket: &Bucket, folder: &str, run: &str) -> Result<Option<Holder
         let Ok(found) = LockObject::read(&name, bucket, &object) else { continue };
         if found.holder.run == run && !found.released {
             let released = LockObject { released: true, ..found };
-            return match bucket.update(&name, released.bytes(), &object.tag)? {
+            return match bucket.write(&name, released.bytes(), Some(&object.tag))? {
                 Some(_) => Ok(Some(released.holder)),
                 None => Err(StateError::new("write", bucket.place(&name), "it was renewed just now: the run is alive")),
             };

@@ -15,7 +15,7 @@ pub use bucket::Bucket;
 pub use error::StateError;
 pub use lease::{Holder, Lease, LeaseError, LeaseTiming, release};
 pub use location::{Location, LocationError, Provider};
-pub use object::{CreateResult, StoredObject, Tag};
+pub use object::{StoredObject, Tag};
 
 /// Where the state of a call is kept.
 #[derive(Debug, Clone)]

@@ -45,15 +45,6 @@ pub struct StoredObject {
     pub tag: Tag,
 }
 
-/// The result of a write that must not replace anything.
-#[derive(Debug, Clone, PartialEq)]
-pub enum CreateResult {
-    /// It was made.
-    Created(Tag),
-    /// Something else has that name.
-    Taken,
-}
-
 /// The objects below a prefix of a store.
 #[derive(Debug)]
 pub(super) struct Objects {
@@ -103,20 +94,9 @@ impl Objects {
         Ok(self.store.put_opts(&self.path(name), bytes.clone().into(), options).await?.into())
     }
 
-    /// Writes an object that must not be there.
-    pub(super) async fn create(&self, name: &str, bytes: Bytes) -> Result<CreateResult, StateError> {
-        Ok(self.write(name, &bytes, None).await?.map_or(CreateResult::Taken, CreateResult::Created))
-    }
-
-    /// Replaces the version `tag` of an object; nothing where another version is there. The content has to be one that
-    /// nobody else writes.
-    pub(super) async fn update(&self, name: &str, bytes: Bytes, tag: &Tag) -> Result<Option<Tag>, StateError> {
-        self.write(name, &bytes, Some(tag)).await
-    }
-
     /// Writes over the version `over`, or where nothing is; nothing where something else is there. An object with this
-    /// very content is ours: an earlier try wrote it, and its answer was lost.
-    async fn write(&self, name: &str, bytes: &Bytes, over: Option<&Tag>) -> Result<Option<Tag>, StateError> {
+    /// very content is ours: an earlier try wrote it, and its answer was lost. So no other writer may write the same.
+    pub(super) async fn write(&self, name: &str, bytes: &Bytes, over: Option<&Tag>) -> Result<Option<Tag>, StateError> {
         let mode = over.map_or(PutMode::Create, |tag| PutMode::Update(tag.0.clone()));
         let mut wait = FIRST_WAIT;
         for left in (0..TRIES).rev() {
