@@ -6,7 +6,7 @@ use super::{
     Action, ActionKind, Allowances, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Plan,
     Unchangeable,
 };
-use crate::model::{APPLIED, AppliedFields, Desired, Field, Json, Key, Object, Ownership};
+use crate::model::{Desired, Field, Json, Key, Object, Ownership};
 
 /// The definitions at the three places of history.
 #[derive(Clone, Copy)]
@@ -137,11 +137,8 @@ impl Change {
         if self.whose() != Some(Attribution::ThisChange) {
             return false;
         }
-        let mut no_adoption = false;
-        let (fields, adopts, before) = match &mut self.action {
-            Action::Replace { fields, adopts, before } => (fields, adopts, before),
-            Action::Recreate { fields, before } => (fields, &mut no_adoption, before),
-            _ => return true,
+        let (Action::Replace { fields, before, .. } | Action::Recreate { fields, before }) = &mut self.action else {
+            return true;
         };
         let is_ours = |field: &FieldChange| field.attribution == Some(Attribution::ThisChange);
         let others: Vec<Field> =
@@ -150,19 +147,15 @@ impl Change {
             return true;
         }
         fields.retain(is_ours);
-        let applied = before.endpoint.annotations.get(APPLIED);
-        let kept = self.ownership.as_mut().and_then(|ownership| {
-            ownership.applied = Some(AppliedFields::keeping(ownership.applied.as_deref()?, applied?, &others)?);
-            Some(())
-        });
-        if kept.is_none() {
-            // Nothing says what was applied, and an annotation that says so would give the others a false cause.
-            (self.ownership, *adopts) = (None, false);
-        }
-        if let Action::Recreate { fields, before } = &self.action
-            && !self.is_fixed()
-        {
-            self.action = Action::Replace { fields: fields.clone(), adopts: false, before: before.clone() };
+        // Where nothing says what was applied, an annotation that says so would give the others a false cause.
+        self.ownership = self.ownership.as_ref().and_then(|ownership| ownership.keeping(&before.endpoint, &others));
+        let is_fixed = self.is_fixed();
+        match &mut self.action {
+            Action::Replace { adopts, .. } => *adopts &= self.ownership.is_some(),
+            Action::Recreate { fields, before } if !is_fixed => {
+                self.action = Action::Replace { fields: fields.clone(), adopts: false, before: before.clone() };
+            }
+            _ => {}
         }
         true
     }

@@ -40,13 +40,11 @@ impl OwnershipAnnotations {
         Self { stack: annotation(STACK), applied: annotation(APPLIED) }
     }
 
-    /// The same of a run that leaves these fields of `live` as they are: see [`AppliedFields::keeping`].
-    pub(super) fn keeping(mut self, live: &Object, fields: &[Field]) -> Self {
-        let texts = self.applied.as_deref().zip(live.annotations.get(APPLIED));
-        if let Some(text) = texts.and_then(|(text, live)| AppliedFields::keeping(text, live, fields)) {
-            self.applied = Some(text);
-        }
-        self
+    /// The same of a run that leaves these fields of `live` as they are, where both say what was applied: see
+    /// [`AppliedFields::keeping`].
+    pub(super) fn keeping(&self, live: &Object, fields: &[Field]) -> Option<Self> {
+        let applied = AppliedFields::keeping(self.applied.as_deref()?, live.annotations.get(APPLIED)?, fields)?;
+        Some(Self { applied: Some(applied), ..self.clone() })
     }
 
     /// Whether they are of a run that is yet to be made, and not those that an object had.

@@ -168,27 +168,15 @@ fn circles(plan: &Plan, kind: ActionKind) -> Vec<Vec<WrittenReference>> {
 impl Plan {
     /// Blocks what refers to a create of `whole` that this part of it does not make.
     pub(super) fn block_without_targets(&mut self, whole: &Plan) {
-        let created = |plan: &Plan| -> BTreeSet<Key> {
-            plan.of_kind(ActionKind::Create).map(|change| change.key.clone()).collect()
-        };
-        loop {
-            let made = created(self);
-            let left_out: BTreeSet<Key> = created(whole).difference(&made).cloned().collect();
-            if left_out.is_empty() {
-                return;
-            }
-            let is_one_blocked = self.block_changes(|change| {
-                let after = waves::afterwards(change).filter(|_| change.action.kind() != ActionKind::Annotate)?;
-                let reference = waves::targets(&after).into_iter().find_map(|target| {
-                    let key = waves::candidates(&target, &change.key.namespace).find(|key| left_out.contains(key))?;
-                    Some(WrittenReference { by: change.key.clone(), path: target.path, target: key })
-                });
-                reference.map(|reference| BlockReason::Reference(BrokenReference::LeftOut(reference)))
-            });
-            if !is_one_blocked {
-                return;
-            }
+        let created = whole.created();
+        if created.is_subset(&self.created()) {
+            return;
         }
+        self.block_left_out(|change, target, creates| {
+            let mut keys = waves::candidates(target, &change.key.namespace);
+            let is_written = change.action.kind() != ActionKind::Annotate;
+            keys.find(|key| is_written && created.contains(key) && !creates.contains(key))
+        });
     }
 
     /// Blocks what would write a reference to an object that is neither live nor created by this plan, as far as its list
@@ -200,28 +188,38 @@ impl Plan {
         }
         let own = self.own_tenants(live);
         let is_own = |target: &Target| target.tenant.as_ref().is_none_or(|tenant| own.contains(tenant));
-        loop {
-            let creates: BTreeSet<Key> = self.of_kind(ActionKind::Create).map(|change| change.key.clone()).collect();
+        self.block_left_out(|change, target, creates| {
             let is_lost = |key: &Key| {
                 let items = live.lists.get(&key.into()).and_then(ListRead::items);
                 !creates.contains(key) && items.is_some_and(|items| !items.contains_key(key))
             };
+            let keys: Vec<Key> = waves::candidates(target, &change.key.namespace).collect();
+            let is_written = is_own(target) && writes(change, target);
+            keys.first().filter(|_| is_written && keys.iter().all(is_lost)).cloned()
+        });
+    }
+
+    /// Blocks the changes with a reference to an object that is not created: `left_out` finds it with what this plan creates.
+    fn block_left_out(&mut self, left_out: impl Fn(&Change, &Target, &BTreeSet<Key>) -> Option<Key>) {
+        loop {
+            let creates = self.created();
             let is_one_blocked = self.block_changes(|change| {
-                let after = waves::afterwards(change)?;
-                let mut targets =
-                    waves::targets(&after).into_iter().filter(|target| is_own(target) && writes(change, target));
-                let lost = targets.find_map(|target| {
-                    let keys: Vec<Key> = waves::candidates(&target, &change.key.namespace).collect();
-                    let key = keys.first().filter(|_| keys.iter().all(is_lost))?.clone();
-                    Some(WrittenReference { by: change.key.clone(), path: target.path, target: key })
-                });
-                lost.map(|reference| BlockReason::Reference(BrokenReference::LeftOut(reference)))
+                let targets = waves::targets(&*waves::afterwards(change)?);
+                targets.into_iter().find_map(|target| {
+                    let key = left_out(change, &target, &creates)?;
+                    let reference = WrittenReference { by: change.key.clone(), path: target.path, target: key };
+                    Some(BlockReason::Reference(BrokenReference::LeftOut(reference)))
+                })
             });
             // What is blocked is not created: others may need it.
             if !is_one_blocked {
                 return;
             }
         }
+    }
+
+    fn created(&self) -> BTreeSet<Key> {
+        self.of_kind(ActionKind::Create).map(|change| change.key.clone()).collect()
     }
 
     /// What the tenant is called where references name it, as the service lets them: by what is live, and by the references

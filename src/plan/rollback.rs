@@ -324,7 +324,8 @@ impl Undo<'_, '_> {
             Some(_) if may_recreate => Action::Recreate { fields, before: before_now },
             _ => Action::Replace { fields, adopts: false, before: before_now },
         };
-        let restored = || OwnershipAnnotations::of(original).keeping(&live.endpoint, &left);
+        let ownership_before = OwnershipAnnotations::of(original);
+        let restored = || ownership_before.keeping(&live.endpoint, &left).unwrap_or(ownership_before);
         let change = Change { ownership: (!annotations.is_empty()).then(restored), secrets, ..self.new_change(action) };
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =
