@@ -146,7 +146,7 @@ pub(super) fn delete(target: &TargetState<'_>, before: &BeforeImage, now: &Curre
         return Err(ChangeResult::AlreadyDone);
     }
     touchable(target, seen)?;
-    if !target.edited(&before.endpoint, endpoint).is_empty() {
+    if target.is_edited(&before.endpoint, endpoint) {
         return conflict(target, CHANGED, Some(endpoint));
     }
     let referred = match &target.change.action {

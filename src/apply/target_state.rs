@@ -1,9 +1,11 @@
 //! The target state of one change: the endpoint as it should be afterwards, and how the live object differs
 //! from it or from the state that the plan read. Pure.
 
+use std::collections::BTreeSet;
+
 use crate::diff::{self, CompareOptions};
 use crate::model::{AppliedFields, Field, Json, LiveObject, Object, Ownership, RunId, WrittenFor};
-use crate::plan::{Action, BeforeImage, Change, Conflict};
+use crate::plan::{Action, ActionKind, BeforeImage, Change, Conflict};
 
 /// What one change wants of one object in one run.
 pub(super) struct TargetState<'a> {
@@ -21,13 +23,7 @@ impl<'a> TargetState<'a> {
     /// # Errors
     /// The wanted fields do not make an endpoint: the plan file was written by hand.
     pub(super) fn new(change: &'a Change, run: &'a RunId, ignored: Vec<Field>) -> Result<Self, String> {
-        let base = match &change.action {
-            Action::Create { wanted } => Some(wanted),
-            Action::Replace { before, .. } | Action::Recreate { before, .. } | Action::Annotate { before } => {
-                Some(&before.endpoint)
-            }
-            Action::Delete { .. } => None,
-        };
+        let base = (change.action.kind() != ActionKind::Delete).then(|| change.action.object());
         let wanted = base.map(|base| change.applied_to(base, run)).transpose();
         let wanted = wanted.map_err(|error| format!("the planned fields make no endpoint: {error}"))?;
         Ok(Self { change, run, ignored, wanted })
@@ -58,37 +54,29 @@ impl<'a> TargetState<'a> {
     }
 
     /// The managed fields, the ownership annotations among them, in which `now` is not what `before` was.
-    pub(super) fn moved(&self, before: &Object, now: &Object) -> Vec<Field> {
+    pub(super) fn moved(&self, before: &Object, now: &Object) -> BTreeSet<Field> {
         self.differing(before, now, &self.ignored)
     }
 
-    /// The same with the fields that the configuration leaves out and the annotations of others: a delete takes them with
-    /// the object.
-    pub(super) fn edited(&self, before: &Object, now: &Object) -> Vec<Field> {
-        let mut fields = self.differing(before, now, &[]);
-        let keys = before.annotations.keys().chain(now.annotations.keys());
-        let is_edited = |key: &&String| before.annotations.get(*key) != now.annotations.get(*key);
-        fields.extend(keys.filter(is_edited).cloned().map(Field::Annotation));
-        fields.sort();
-        fields.dedup();
-        fields
+    /// Whether there are any with the fields that the configuration leaves out and the annotations of others: a delete takes
+    /// them with the object.
+    pub(super) fn is_edited(&self, before: &Object, now: &Object) -> bool {
+        before.annotations != now.annotations || !self.differing(before, now, &[]).is_empty()
     }
 
-    fn differing(&self, before: &Object, now: &Object, ignored: &[Field]) -> Vec<Field> {
+    fn differing(&self, before: &Object, now: &Object, ignored: &[Field]) -> BTreeSet<Field> {
         // Nearly always it is untouched.
         if before == now {
-            return Vec::new();
+            return BTreeSet::new();
         }
         let [one, other] = [Some(before), self.wanted.as_ref()].map(|endpoint| Ownership::read(&endpoint?.annotations));
         // The other annotations that a definition names are named by one of the two.
         let names = |key: &str| self.names(key);
-        let mut fields = Vec::new();
+        let mut fields = BTreeSet::new();
         for ownership in std::iter::once(&one).chain((other != one).then_some(&other)) {
             let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
             fields.extend(diff::moved(before, now, names, CompareOptions { applied, ignored, strict: false }));
         }
-        fields.sort();
-        fields.dedup();
         fields
     }
 
@@ -173,14 +161,12 @@ impl<'a> TargetState<'a> {
     /// Why this change is refused, with every field that moved or is wanted, three ways.
     pub(super) fn conflict(&self, reason: &str, now: Option<&Object>) -> Conflict {
         let before = self.change.action.before().map(|before| &before.endpoint);
-        let mut fields: Vec<Field> = self.change.fields().iter().map(|change| change.field.clone()).collect();
+        let mut fields: BTreeSet<Field> = self.change.fields().iter().map(|change| change.field.clone()).collect();
         match (before, now, &self.wanted) {
             (Some(before), Some(now), _) => fields.extend(self.moved(before, now)),
             (None, Some(now), Some(wanted)) => fields.extend(self.moved(wanted, now)),
             _ => {}
         }
-        fields.sort();
-        fields.dedup();
         // Reports show no ownership annotation among the fields.
         let owner = now.and_then(|now| self.foreign_stack(now));
         let new = owner.filter(|owner| before.is_some_and(|before| self.foreign_stack(before).as_ref() != Some(owner)));

@@ -115,5 +115,5 @@ fn differs(change: &Change, item: Option<&LiveItem>, options: &ApplyOptions) -> 
         // The ownership annotations also differ by the run alone.
         fields.retain(|field| !target.is_only_run(field, &live.endpoint));
     }
-    Some(fields)
+    Some(fields.into_iter().collect())
 }

@@ -2,6 +2,8 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! who owns which labels and annotations, and what a configuration ignores. Pure.
 
+use std::collections::BTreeSet;
+
 use crate::model::{AppliedFields, Field, Json, Object, PROTECT, is_ownership_annotation};
 
 /// A field whose live and desired values differ.
@@ -28,7 +30,7 @@ pub struct CompareOptions<'a> {
 
 /// The fields in which `live` is not as `desired` wants it, in the order of [`Field`].
 pub fn compare(live: &Object, desired: &Object, options: CompareOptions<'_>) -> Vec<Difference> {
-    let mut fields: Vec<Field> = if live.spec.agrees(&desired.spec) {
+    let mut fields: BTreeSet<Field> = if live.spec.agrees(&desired.spec) {
         Field::OF_METADATA.into_iter().filter(|field| !field.is_same(live, desired)).collect()
     } else {
         Field::of_both(live, desired).filter(|field| !same(field, live, desired, options)).collect()
@@ -36,8 +38,6 @@ pub fn compare(live: &Object, desired: &Object, options: CompareOptions<'_>) -> 
     maps(live, desired, options, &mut fields);
     fields.extend(options.applied.into_iter().flat_map(|applied| reset(live, desired, applied)));
     fields.retain(|field| !options.ignored.contains(field));
-    fields.sort();
-    fields.dedup();
     fields
         .into_iter()
         .map(|field| Difference { live: seen(&field, live, desired, options), desired: field.value(desired), field })
@@ -117,7 +117,7 @@ pub fn reset<'o>(
     units.map(Field::of_unit).filter(|field| applied.has_hidden(field))
 }
 
-fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &mut Vec<Field>) {
+fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &mut BTreeSet<Field>) {
     if live.labels != desired.labels {
         let kind = live.key.kind.kind();
         let gone = live.labels.keys().filter(|key| !desired.labels.contains_key(*key) && !kind.writes_label(key));
@@ -139,7 +139,12 @@ fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &m
 /// The fields of two live states of one object that differ and that a plan for `desired` depends on:
 /// everything that [`compare`] looks at, without the annotations of others.
 /// `names` is true for the annotations that the definition names.
-pub fn moved(before: &Object, now: &Object, names: impl Fn(&str) -> bool, options: CompareOptions<'_>) -> Vec<Field> {
+pub fn moved(
+    before: &Object,
+    now: &Object,
+    names: impl Fn(&str) -> bool,
+    options: CompareOptions<'_>,
+) -> BTreeSet<Field> {
     let is_moved = |field: &Field| match field.unit() {
         // Both are live, so that what one names is not less than the other.
         Some(unit) if !now.key.kind.is_whole() => {
@@ -151,7 +156,7 @@ pub fn moved(before: &Object, now: &Object, names: impl Fn(&str) -> bool, option
         }
         _ => !same(field, now, before, options),
     };
-    let mut fields: Vec<Field> = Field::of_both(before, now).filter(is_moved).collect();
+    let mut fields: BTreeSet<Field> = Field::of_both(before, now).filter(is_moved).collect();
     let keys = before.labels.keys().chain(now.labels.keys());
     let kind = now.key.kind.kind();
     let differs = |key: &&String| before.labels.get(*key) != now.labels.get(*key) && !kind.writes_label(key);
@@ -167,8 +172,6 @@ pub fn moved(before: &Object, now: &Object, names: impl Fn(&str) -> bool, option
     let differs = |key: &&String| before.annotations.get(*key) != now.annotations.get(*key) && ours(key);
     fields.extend(keys.filter(differs).cloned().map(Field::Annotation));
     fields.retain(|field| !options.ignored.contains(field));
-    fields.sort();
-    fields.dedup();
     fields
 }
 

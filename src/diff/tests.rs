@@ -135,10 +135,10 @@ fn a_foreign_annotation_is_no_move_and_protection_is() {
     let before = endpoint("", r#"{"ip":"::1"}"#);
     let theirs = endpoint(r#","annotations":{"x":"1"}"#, r#"{"ip":"::1"}"#);
     let protected = endpoint(r#","annotations":{"trueup/protect":"true"}"#, r#"{"ip":"::1"}"#);
-    assert_eq!(moved(&before, &theirs, |_| false, CompareOptions::default()), []);
+    assert_eq!(moved(&before, &theirs, |_| false, CompareOptions::default()), [].into());
     assert_eq!(
         moved(&before, &protected, |_| false, CompareOptions::default()),
-        [Field::Annotation(PROTECT.to_owned())]
+        [Field::Annotation(PROTECT.to_owned())].into()
     );
 }
 
@@ -170,6 +170,6 @@ fn what_no_answer_shows_of_what_was_written_did_not_move() {
     };
     let written = rule(r#"{"prefix":"192.0.2.0/24","one_day":{}}"#);
     let moved = |now| moved(&written, &rule(now), |_| false, CompareOptions::default());
-    assert_eq!(moved(r#"{"prefix":"192.0.2.0/24"}"#), []);
-    assert_eq!(moved(r#"{"prefix":"198.51.100.0/24"}"#), [Field::of_unit("prefix")]);
+    assert_eq!(moved(r#"{"prefix":"192.0.2.0/24"}"#), [].into());
+    assert_eq!(moved(r#"{"prefix":"198.51.100.0/24"}"#), [Field::of_unit("prefix")].into());
 }

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 
-use crate::model::{Key, ListRead, LiveItem, Ownership, Scope};
-use crate::plan::{Action, Cause, Change, Note, Owner, Plan, Selection};
+use crate::model::{Key, ListRead, LiveItem, Scope};
+use crate::plan::{Action, Cause, Change, Note, Plan, Selection};
 
 /// What is known of an endpoint that is missing live.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,9 +151,7 @@ impl Plan {
                 let objects = items.values().filter_map(LiveItem::object);
                 for live in objects.filter(|live| !live.deleting && live.owner_view.is_none()) {
                     let endpoint = &live.endpoint;
-                    let ownership = Ownership::read(&endpoint.annotations);
-                    let is_ours = Owner::of(ownership.as_ref(), &endpoint.key, self.stack.as_deref()).is_ours();
-                    if is_ours && selection.selects(&endpoint.key, None, Some(live)) {
+                    if self.owns(endpoint) && selection.selects(&endpoint.key, None, Some(live)) {
                         let key = endpoint.key.clone();
                         let in_plan = self.scope.keys().any(|read| read.namespace == scope.namespace);
                         self.notes.push(match in_plan {

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Owner, OwnershipAnnotations, Plan};
+use super::owner::Owner;
+use super::{OwnershipAnnotations, Plan};
 use crate::diff::{self, CompareOptions};
 use crate::kind;
 use crate::model::{

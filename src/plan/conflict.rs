@@ -1,6 +1,8 @@
 //! Why a change is refused: the fields that differ from what the plan expects, each with three values.
 //! Apply finds conflicts before a write, and a rollback finds them while it is planned.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +38,7 @@ pub struct ThreeWay {
 impl Conflict {
     /// A conflict over `fields`, with their values as planned, as they are now and as wanted.
     #[must_use]
-    pub fn new(reason: &str, fields: Vec<Field>, [planned, now, wanted]: [Option<&Object>; 3]) -> Self {
+    pub fn new(reason: &str, fields: BTreeSet<Field>, [planned, now, wanted]: [Option<&Object>; 3]) -> Self {
         let value = |field: &Field, endpoint: Option<&Object>| endpoint.map_or(Json::Null, |e| field.value(e));
         let fields = fields
             .into_iter()

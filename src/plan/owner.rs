@@ -1,6 +1,7 @@
 //! Whose a live object is, as its two annotations prove it.
 
-use crate::model::{AppliedFields, Key, Ownership, WrittenFor};
+use super::Plan;
+use crate::model::{AppliedFields, Key, Object, Ownership, WrittenFor};
 
 /// Whose a live object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,5 +53,13 @@ impl<'m> Owner<'m> {
             Owner::Copied => None,
             _ => ownership.and_then(|ownership| ownership.applied.as_ref()),
         }
+    }
+}
+
+impl Plan {
+    /// Whether its stack owns an object, so that a change of it takes nothing over from anybody.
+    pub fn owns(&self, object: &Object) -> bool {
+        let ownership = Ownership::read(&object.annotations);
+        Owner::of(ownership.as_ref(), &object.key, self.stack.as_deref()).is_ours()
     }
 }

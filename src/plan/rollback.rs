@@ -132,10 +132,10 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
 }
 
 fn state(input: &RollbackInput<'_>, scope: &Scope) -> ScopeState {
-    let stack = input.undone.plan.stack.as_deref();
     let read = match input.live.lists.get(scope).map_or(Err("it was not read"), ListRead::known) {
         Ok(items) => {
-            let ours: Vec<&LiveObject> = items.values().filter_map(|item| owned(item, stack)).collect();
+            let objects = items.values().filter_map(LiveItem::object);
+            let ours: Vec<&LiveObject> = objects.filter(|live| input.undone.plan.owns(&live.endpoint)).collect();
             let is_removable =
                 |live: &&&LiveObject| !live.endpoint.is_protected() && live.owner_view.is_none() && !live.deleting;
             let removable = ours.iter().filter(is_removable).count();
@@ -144,13 +144,6 @@ fn state(input: &RollbackInput<'_>, scope: &Scope) -> ScopeState {
         Err(reason) => ScopeRead::Unknown { reason: reason.to_owned() },
     };
     ScopeState { read, definitions: 0, in_sync: 0, pruned: false, selected: true }
-}
-
-/// An object of this stack.
-fn owned<'l>(item: &'l LiveItem, stack: Option<&str>) -> Option<&'l LiveObject> {
-    let LiveItem::Object(live) = item else { return None };
-    let ownership = Ownership::read(&live.endpoint.annotations);
-    Owner::of(ownership.as_ref(), &live.endpoint.key, stack).is_ours().then_some(live)
 }
 
 /// Undoes one write.
@@ -197,11 +190,11 @@ impl Undo<'_, '_> {
     }
 
     /// The managed fields in which live is not `image`.
-    fn moved(&self, image: &Object, live: &Object) -> Vec<Field> {
+    fn moved(&self, image: &Object, live: &Object) -> BTreeSet<Field> {
         self.differing(image, live, &self.input.ignore.fields(&self.change.key))
     }
 
-    fn differing(&self, image: &Object, live: &Object, ignored: &[Field]) -> Vec<Field> {
+    fn differing(&self, image: &Object, live: &Object, ignored: &[Field]) -> BTreeSet<Field> {
         let ownership = Ownership::read(&image.annotations);
         let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
         let names = |key: &str| self.change.named_annotations().any(|named| named == key);
@@ -274,15 +267,13 @@ impl Undo<'_, '_> {
         };
         let wrote: BTreeSet<Field> = self.wrote().collect();
         let ignored = self.input.ignore.fields(&self.change.key);
-        let mut left = self.differing(original, &live.endpoint, &[]);
-        left.retain(|field| wrote.contains(field) && ignored.contains(field));
+        let is_left = |field: &Field| wrote.contains(field) && ignored.contains(field);
+        let left: Vec<Field> = self.differing(original, &live.endpoint, &[]).into_iter().filter(is_left).collect();
         let note = |field: &Field| Note::Ignored { key: self.change.key.clone(), field: field.clone() };
         self.plan.notes.extend(left.iter().map(note));
-        let off = |image: &Object| -> BTreeSet<Field> {
-            self.moved(image, &live.endpoint).into_iter().filter(|field| wrote.contains(field)).collect()
-        };
+        let off = |image: &Object| &self.moved(image, &live.endpoint) & &wrote;
         let to_restore = off(original);
-        let changed_since: Vec<Field> = off(&written).intersection(&to_restore).cloned().collect();
+        let changed_since = &off(&written) & &to_restore;
         if to_restore.is_empty() {
             return;
         }
@@ -335,7 +326,7 @@ impl Undo<'_, '_> {
         let reason = if let Some(reason) = namespace::blocked(live, None) {
             Some(BlockReason::Unchangeable(reason))
         } else if live.uid != before.uid && self.write.action != ActionKind::Recreate {
-            Some(BlockReason::Moved(conflict(RECREATED, wrote.iter().cloned().collect())))
+            Some(BlockReason::Moved(conflict(RECREATED, wrote.clone())))
         } else if !changed_since.is_empty() {
             Some(BlockReason::Moved(conflict(CHANGED, changed_since)))
         } else if let Owner::Foreign(stack) = Owner::of(ownership.as_ref(), &change.key, self.plan.stack.as_deref())

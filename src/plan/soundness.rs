@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::owner::Owner;
-use super::{Action, ActionKind, BeforeImage, Change, Counts, Ignore, Plan, PlanOrigin, ScopeRead};
+use super::{Action, ActionKind, Change, Counts, Ignore, Plan, PlanOrigin, ScopeRead};
 use crate::kind::KindName;
 use crate::model::policy::{Prune, Safeguards};
 use crate::model::{Key, ListRead, Live, LiveItem, Namespace, Ownership, Scope};
@@ -102,14 +102,10 @@ impl Plan {
 
     /// Whether `prune` deletes the object of this change.
     fn prunes(&self, change: &Change, prune: Prune) -> bool {
-        let is_ours = |before: &BeforeImage| {
-            let ownership = Ownership::read(&before.endpoint.annotations);
-            Owner::of(ownership.as_ref(), &change.key, self.stack.as_deref()).is_ours()
-        };
         self.stack.is_some()
             && match prune {
                 Prune::All => true,
-                Prune::Owned => change.action.before().is_some_and(is_ours),
+                Prune::Owned => change.action.before().is_some_and(|before| self.owns(&before.endpoint)),
                 Prune::None => false,
             }
     }
