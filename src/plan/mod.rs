@@ -28,8 +28,7 @@ mod settings;
 mod soundness;
 mod waves;
 
-pub use crate::model::policy::GuardName;
-pub use crate::model::policy::Prune;
+pub use crate::model::policy::{GuardName, Prune};
 pub use approve::{Approval, ApprovalError, ApprovedPlan};
 pub use attribute::{DefinitionHistory, ONLY_THIS_CHANGE};
 pub use blocked::{BlockReason, BlockedChange, BrokenReference, Unchangeable, WrittenReference};

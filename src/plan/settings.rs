@@ -141,14 +141,8 @@ impl Allowances {
 /// Fields that are left out of comparison; their live value is kept.
 #[derive(Debug, Clone, Default)]
 pub struct Ignore {
-    rules: Vec<CompiledIgnoreRule>,
-}
-
-/// One rule, its pattern compiled.
-#[derive(Debug, Clone)]
-struct CompiledIgnoreRule {
-    object: Pattern,
-    field: Field,
+    /// Of which objects, and which field.
+    rules: Vec<(Pattern, Field)>,
 }
 
 impl Ignore {
@@ -157,15 +151,13 @@ impl Ignore {
     /// # Errors
     /// A pattern is not a glob.
     pub fn new<'a>(rules: impl IntoIterator<Item = &'a IgnoreRule>) -> Result<Self, PatternError> {
-        let rule = |rule: &IgnoreRule| {
-            Ok(CompiledIgnoreRule { object: Pattern::new(&rule.object)?, field: rule.field.clone() })
-        };
+        let rule = |rule: &IgnoreRule| Ok((Pattern::new(&rule.object)?, rule.field.clone()));
         Ok(Self { rules: rules.into_iter().map(rule).collect::<Result<_, _>>()? })
     }
 
     /// The fields of `key` that are left out.
     pub fn fields(&self, key: &Key) -> Vec<Field> {
-        let rules = self.rules.iter().filter(|rule| rule.object.matches(key));
-        rules.filter_map(|rule| Field::of_kind(key.kind, &rule.field.to_string())).collect()
+        let rules = self.rules.iter().filter(|(object, _)| object.matches(key));
+        rules.filter_map(|(_, field)| Field::of_kind(key.kind, &field.to_string())).collect()
     }
 }

@@ -10,14 +10,15 @@ mod record;
 mod rehearsal;
 mod result;
 mod summary;
-mod trigger;
 mod write;
 
 pub use document::{KIND as RUN_KIND, RunDocument, RunStep, StepResult, UnknownResult};
 pub use events::{RunEvent, RunObserver, RunRecorder, Urgency};
-pub use record::{ChangeProgress, InForce, PolicyDigest, RunClosing, RunEntry, RunHeader, RunRecord, RunStatus};
+pub use record::{
+    ApprovalKind, ChangeProgress, InForce, PolicyDigest, RunClosing, RunEntry, RunHeader, RunRecord, RunStatus,
+    RunTrigger,
+};
 pub use rehearsal::{InjectedFaults, Rehearsal};
 pub use result::{ChangeResult, ChangeStep, Confirmation, Outcome, Verification};
 pub use summary::{RunCounts, RunSummary};
-pub use trigger::{ApprovalKind, RunTrigger};
 pub use write::{Intent, ObjectBody, WriteRequest};
