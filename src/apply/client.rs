@@ -12,14 +12,8 @@ use crate::run::{Intent, ObjectBody, WriteRequest};
 
 /// The service as the client shows it.
 pub(super) struct HttpService<'a> {
-    writer: &'a Writer,
-    sealed: &'a SealedSecrets,
-}
-
-impl<'a> HttpService<'a> {
-    pub(super) fn new(writer: &'a Writer, sealed: &'a SealedSecrets) -> Self {
-        Self { writer, sealed }
-    }
+    pub(super) writer: &'a Writer,
+    pub(super) sealed: &'a SealedSecrets,
 }
 
 impl ObjectService for HttpService<'_> {

@@ -62,7 +62,7 @@ pub async fn run<R: RunRecorder, O: RunObserver>(
     observer: &O,
     options: ApplyOptions,
 ) -> Outcome {
-    let service = client::HttpService::new(writer, &options.sealed);
+    let service = client::HttpService { writer, sealed: &options.sealed };
     phases::run(approved.plan(), |_| None, &service, recorder, observer, &options).await
 }
 
@@ -85,6 +85,6 @@ pub async fn resume<R: RunRecorder, O: RunObserver>(
     observer: &O,
     options: ApplyOptions,
 ) -> Outcome {
-    let service = client::HttpService::new(writer, &options.sealed);
+    let service = client::HttpService { writer, sealed: &options.sealed };
     phases::resume(record, &service, recorder, observer, &options).await
 }

@@ -10,16 +10,16 @@ use super::{GitError, HEAD, Repository, question, unexpected};
 
 /// How long one walk through the history may take.
 const TIME: Duration = Duration::from_secs(5);
-/// Bytes of lists of changes.
-const LARGEST_CHANGES: u64 = 64 * 1024 * 1024;
+/// What a list of changes may cost.
+const CHANGES: CallLimits = CallLimits { bytes: 64 * 1024 * 1024, time: TIME };
 /// Moves of a file that are followed.
 const MOVES: usize = 8;
 /// Versions of a file that are read at once.
 const AT_ONCE: usize = 200;
 /// Bytes of all versions of a file that are read.
 const LARGEST_VERSIONS: usize = 16 * 1024 * 1024;
-/// Bytes of changed files that are read at once.
-const LARGEST_BLOBS: u64 = 64 * 1024 * 1024;
+/// What changed files may cost that are read at once.
+const BLOBS: CallLimits = CallLimits { bytes: 64 * 1024 * 1024, time: TIME };
 
 /// How git is to show what differs.
 const RAW: [&str; 6] = ["-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
@@ -78,8 +78,7 @@ impl Repository {
         if directories.iter().all(|directory| !directory.is_empty()) {
             arguments.extend(directories);
         }
-        let bounds = CallLimits { bytes: LARGEST_CHANGES, time: TIME };
-        let listed = self.run(&arguments, Vec::new(), bounds)?;
+        let listed = self.run(&arguments, Vec::new(), CHANGES)?;
         let listed = String::from_utf8(listed).map_err(|_| unexpected("rev-list"))?;
         let step = |line: &str| {
             let mut words = line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned);
@@ -131,7 +130,7 @@ impl Repository {
         let mut arguments = vec!["log", "--ignore-missing", "-m", "--format=%H %P"];
         arguments.extend(RAW);
         arguments.extend([from, "--", path]);
-        let listed = self.run(&arguments, Vec::new(), CallLimits { bytes: LARGEST_CHANGES, time: TIME })?;
+        let listed = self.run(&arguments, Vec::new(), CHANGES)?;
         let (mut objects, mut added) = (Vec::new(), Vec::new());
         for (commit, changed) in changes("log", &listed)? {
             let mut ids = commit.split(' ').filter(|id| !id.is_empty()).map(str::to_owned);
@@ -150,7 +149,7 @@ impl Repository {
     fn blobs_and_head(&self, objects: &[String]) -> Result<Vec<Vec<u8>>, GitError> {
         // The commit is asked for soon, and this way takes no program of its own.
         let names: Vec<&str> = iter::once(HEAD).chain(objects.iter().map(String::as_str)).collect();
-        let output = self.batch(&names, CallLimits { bytes: LARGEST_BLOBS, time: TIME })?;
+        let output = self.batch(&names, BLOBS)?;
         let mut read = Objects(&output);
         if let Some(head) = read.next().transpose()?.flatten() {
             self.answered(&question(HEAD), head.id);
@@ -194,8 +193,7 @@ impl Repository {
         let input: String = pairs.iter().map(line).collect();
         let mut arguments = vec!["diff-tree", "--stdin", "--always", "--root", "-r"];
         arguments.extend(RAW);
-        let bounds = CallLimits { bytes: LARGEST_CHANGES, time: TIME };
-        let output = self.run(&arguments, input.into_bytes(), bounds)?;
+        let output = self.run(&arguments, input.into_bytes(), CHANGES)?;
         let changed: Vec<_> = changes("diff-tree", &output)?.into_iter().map(|(_, changed)| changed).collect();
         if changed.len() == pairs.len() { Ok(changed) } else { Err(unexpected("diff-tree")) }
     }
@@ -205,7 +203,7 @@ impl Repository {
     /// # Errors
     /// The clone lacks one, they are too large together, or it took too long.
     pub fn blobs(&self, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
-        let contents = self.objects(objects, CallLimits { bytes: LARGEST_BLOBS, time: TIME })?;
+        let contents = self.objects(objects, BLOBS)?;
         contents.into_iter().collect::<Option<_>>().ok_or_else(lacking)
     }
 }

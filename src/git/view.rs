@@ -56,11 +56,7 @@ impl PrivateView {
     /// Whether the repository may keep its objects or references in another way than the usual, so that
     /// nothing can be read without its settings. git is only asked where the word is there.
     pub(super) fn has_extensions(&self, found: &RepositoryPaths) -> bool {
-        let file = found.common.join("config");
-        // Anything else than a file could wait for ever.
-        if !std::fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()) {
-            return false;
-        }
+        let Some(file) = configuration(found) else { return false };
         let mut text = Vec::new();
         let read = std::fs::File::open(file).and_then(|file| file.take(LARGEST_SETTINGS).read_to_end(&mut text));
         // git says what is wrong with a file that cannot be read.
@@ -176,14 +172,16 @@ fn copy_head(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::write(to.join("HEAD"), text)
 }
 
+/// The configuration of the repository. Anything else than a file could wait for ever.
+fn configuration(found: &RepositoryPaths) -> Option<PathBuf> {
+    let file = found.common.join("config");
+    std::fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()).then_some(file)
+}
+
 /// The configuration of the view.
 fn settings(view: &Path, found: &RepositoryPaths, program: &Program) -> Result<String, GitError> {
     let mut text = PLAIN.to_owned();
-    let file = found.common.join("config");
-    // Anything else than a file could wait for ever.
-    if !std::fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(text);
-    }
+    let Some(file) = configuration(found) else { return Ok(text) };
     let file = file.to_str().ok_or_else(|| GitError::NoRepository { directory: found.top.clone() })?;
     // Without `include`: it would read any file of the machine.
     let arguments = ["config", "--file", file, "--no-includes", "-z", "--get-regexp", SETTINGS];
