@@ -91,9 +91,10 @@ fn newest_of(state: &StateStore, owner: &RunOwner) -> Result<Option<(RunHead, Pa
 /// [`JournalError::Overtaken`], [`JournalError::Superseded`]; those of [`find_newest`].
 pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), JournalError> {
     let owner = RunOwner::of(header);
-    // Names put runs in their order: the one that begins last has the last name.
+    // Names put runs in their order: the one that begins last has the last name. What has no time in it was renamed by hand.
+    let order = |run: &RunId| (run.time(), run.to_string());
     if let Ok(Some((RunHead { run, .. }, _))) = newest_of(state, &owner)
-        && run > header.run
+        && order(&run) > order(&header.run)
     {
         return Err(JournalError::Overtaken { run, stack: lock::protected(header) });
     }

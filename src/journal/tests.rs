@@ -251,6 +251,14 @@ fn a_run_that_took_its_name_before_another_and_the_lock_after_it_does_not_begin(
         let error = begin(&state, RUN).expect_err("it is not the last");
         assert!(matches!(&error, JournalError::Overtaken { run, .. } if run.as_str() == late), "{error}");
         assert_eq!(history(&state).expect("read").runs.len(), 1);
+        // A copy that is kept under a name of another form is no later run.
+        if let StateStore::Directory(_) = state {
+            let [run, saved] = [late, "saved"].map(|run| stored::path(&state, &RunId::new(run).expect("an id")));
+            std::fs::copy(&run, &saved).expect("a copy");
+            let text = std::fs::read_to_string(run).expect("a run");
+            std::fs::write(saved, text.replace(late, "saved")).expect("written");
+        }
+        drop(begin(&state, "2026-11-22T08-00-00-000-shop-0004").expect("the last one"));
     }
 }
 
