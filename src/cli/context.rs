@@ -1,8 +1,7 @@
 //! What every command receives: the global flags, the process environment, the output streams, and the policy of the call; and
 //! what the stacks of a command about several share, by service: one pool of connections and one rate limit, the smallest that
-//! any of them configures, one embedded service, what was found of other stacks, and what the filters of the call matched. A
-//! context also keeps the embedded services that the command starts, and stops them when the command has ended, however it
-//! ended.
+//! any of them configures, one embedded service, and what was found of other stacks. A context also keeps the embedded services
+//! that the command starts, and stops them when the command has ended, however it ended.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +43,8 @@ pub struct Context {
     pub policy: Option<Rc<PolicyFile>>,
     /// What the stacks of a command share, by service; empty for a command about one.
     pub tenants: Rc<Tenants>,
+    /// What is found of the stack; nothing for a command about one.
+    pub findings: Option<Rc<StackFindings>>,
     ids: OnceCell<Arc<RequestIds>>,
     /// Where the state of the call is kept, once something asks for it.
     pub state: Rc<OnceCell<StateStore>>,
@@ -86,6 +87,7 @@ impl Context {
             output,
             policy: None,
             tenants: Rc::default(),
+            findings: None,
             ids: OnceCell::new(),
             state: Rc::default(),
             proxies: Rc::default(),
@@ -134,6 +136,7 @@ impl Context {
             output,
             policy: self.policy.clone(),
             tenants: Rc::clone(tenants),
+            findings: Some(Rc::default()),
             ids: OnceCell::from(self.ids()),
             state: Rc::clone(&self.state),
             proxies: Rc::clone(&self.proxies),
@@ -194,28 +197,24 @@ impl LazyRepository {
     }
 }
 
-/// What the filters of a call matched in its stacks.
+/// What is found of one of several stacks.
 #[derive(Debug, Default)]
-pub struct MatchedInStacks {
-    /// The filters that matched something.
-    pub matched: MatchedFilters,
-    /// The namespaces of the stacks.
-    pub namespaces: BTreeSet<Namespace>,
-    /// A stack could not be read whole, so that a filter may match something in it.
-    pub is_partial: bool,
+pub struct StackFindings {
+    /// What it defines, once it is loaded.
+    pub defined: OnceCell<DefinedKeys>,
+    /// Which filters of the call matched something in it; nothing where it could not be read whole.
+    pub matched: OnceCell<MatchedFilters>,
 }
 
-/// The endpoints that one of several stacks defines, and its variables.
+/// The endpoints that one of several stacks defines, its namespaces and its variables.
 #[derive(Debug)]
 pub struct DefinedKeys {
-    /// Its directory.
-    pub root: PathBuf,
-    /// Its environment.
-    pub environment: Option<String>,
     /// Its service, if something names one.
     pub base_url: Option<String>,
     /// The endpoints.
     pub keys: Vec<Key>,
+    /// Its namespaces.
+    pub namespaces: BTreeSet<Namespace>,
     /// The variables that it sets or uses.
     pub variables: Vec<String>,
 }
@@ -223,10 +222,6 @@ pub struct DefinedKeys {
 /// The services of a command about several stacks.
 #[derive(Debug, Default)]
 pub struct Tenants {
-    /// What the filters of the call matched so far; nothing for a command about one stack.
-    pub filters: Option<RefCell<MatchedInStacks>>,
-    /// What the stacks of the call define, as far as they are loaded.
-    pub defined: RefCell<Vec<DefinedKeys>>,
     /// Where stacks are searched for that may define what another stack of the call deletes.
     pub tops: RefCell<BTreeSet<PathBuf>>,
     tenants: RefCell<BTreeMap<String, Tenant>>,
@@ -259,7 +254,7 @@ impl Tenants {
     /// The services of these stacks, whose requests go to `embedded` if there is one.
     #[must_use]
     pub fn new(embedded: Option<EmbeddedService>) -> Self {
-        Self { embedded, filters: Some(RefCell::default()), ..Self::default() }
+        Self { embedded, ..Self::default() }
     }
 
     /// Takes in the limits of a stack of the service at `base_url`.

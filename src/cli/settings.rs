@@ -31,7 +31,7 @@ use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 pub fn load_options(context: &Context) -> LoadOptions {
     let variables = context.global.var.iter().cloned().collect();
     let (environment, config) = (context.global.env.clone(), context.global.config.clone());
-    let is_one_of_several = context.tenants.filters.is_some();
+    let is_one_of_several = context.findings.is_some();
     LoadOptions { variables, is_one_of_several, environment, config, ..LoadOptions::default() }
 }
 

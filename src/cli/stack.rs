@@ -1,14 +1,14 @@
 //! The definitions that a command works with: the directory of the stack, everything that is loaded from it,
 //! and the changes that the filters of the call select.
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::rc::Rc;
 
 use anyhow::Context as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::context::{DefinedKeys, LazyRepository};
+use crate::cli::context::{DefinedKeys, LazyRepository, StackFindings};
 use crate::cli::{
     Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, diagnostics, file, policy, settings,
 };
@@ -34,8 +34,8 @@ pub struct Stack {
     /// Its directory, as it can be opened from the working directory.
     pub directory: String,
     call: Call,
-    /// Of several stacks: which filters match something in this one.
-    matched: OnceCell<MatchedFilters>,
+    /// Of several stacks: what is found of this one.
+    findings: Option<Rc<StackFindings>>,
     /// The safety settings as the working tree has them.
     pub head: SafetySettings,
     /// Settings that are others than at the base, or that the policy limits.
@@ -102,8 +102,8 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     let directory = context.environment.directory_from_here(&loaded.root);
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
     let repository = LazyRepository::new(context, &loaded.root);
-    let matched = OnceCell::new();
-    let mut stack = Stack { loaded, selection, filters, call, matched, directory, head, setting_changes, repository };
+    let findings = context.findings.clone();
+    let mut stack = Stack { loaded, selection, filters, call, findings, directory, head, setting_changes, repository };
     stack.settle(context, None)?;
     Ok(stack)
 }
@@ -122,14 +122,11 @@ fn is_no_saved_plan(context: &Context, path: &Path) -> Result<()> {
 
 /// Of several stacks: notes what this one defines, so that a definition of two of them is found.
 fn note_definitions(context: &Context, loaded: &Loaded) {
-    if context.tenants.filters.is_none() {
-        return;
-    }
-    context.tenants.defined.borrow_mut().push(DefinedKeys {
-        root: loaded.root.clone(),
-        environment: loaded.options().environment.clone(),
+    let Some(findings) = &context.findings else { return };
+    findings.defined.get_or_init(|| DefinedKeys {
         base_url: settings::base_url(context, &loaded.config),
         keys: loaded.desired.definitions.keys().cloned().collect(),
+        namespaces: loaded.namespaces(),
         variables: loaded.config.variables.keys().filter(|name| !loaded.unused.contains(*name)).cloned().collect(),
     });
 }
@@ -164,8 +161,7 @@ fn without_definitions(loaded: &Loaded, selection: &Selection) -> Option<(String
 /// Every namespace of the call is one of the stack's; of several stacks, one is.
 fn known_namespaces(context: &Context, loaded: &Loaded, selection: &Selection) -> Result<()> {
     let known = loaded.namespaces();
-    if let Some(several) = &context.tenants.filters {
-        several.borrow_mut().namespaces.extend(known.iter().cloned());
+    if context.findings.is_some() {
         return if selection.names_one_of(&known) { Ok(()) } else { Err(nothing_selected()) };
     }
     unknown_namespace(selection, &known, ("the stack has", "it has"))
@@ -193,22 +189,12 @@ pub fn unknown_namespace(
 /// # Errors
 /// A filter matches nothing, or they select nothing of one of several stacks.
 pub fn check_filters(context: &Context, stack: &Stack, matched: Option<&MatchedFilters>) -> Result<()> {
-    let selection = &stack.selection;
-    match (&context.tenants.filters, matched) {
-        (Some(several), None) => several.borrow_mut().is_partial = true,
-        (Some(several), Some(matched)) => {
-            several.borrow_mut().matched.add(matched);
-            stack.matched.get_or_init(|| matched.clone());
-            if !selection.leaves_some(matched) {
-                return Err(nothing_selected());
-            }
-        }
-        (None, None) => {}
-        (None, Some(matched)) => {
-            return selection.unmatched(matched).map_or(Ok(()), |one| Err(unmatched(one).hint("nothing was sent")));
-        }
-    }
-    Ok(())
+    let (selection, Some(matched)) = (&stack.selection, matched) else { return Ok(()) };
+    let Some(findings) = &context.findings else {
+        return selection.unmatched(matched).map_or(Ok(()), |one| Err(unmatched(one).hint("nothing was sent")));
+    };
+    findings.matched.get_or_init(|| matched.clone());
+    if selection.leaves_some(matched) { Ok(()) } else { Err(nothing_selected()) }
 }
 
 /// The filters of the call select nothing of one of several stacks.
@@ -263,7 +249,8 @@ impl Stack {
     /// The words of the call for the commands that a report proposes. Of several stacks, without the filters and variables
     /// that are for another one: alone, this stack would refuse them.
     pub fn call(&self) -> String {
-        let Some(matched) = self.matched.get() else { return self.call.about(FILTERS) };
+        let matched = self.findings.as_ref().and_then(|findings| findings.matched.get());
+        let Some(matched) = matched else { return self.call.about(FILTERS) };
         let known = self.loaded.namespaces();
         let call = matched.globs().into_iter().fold(self.call.clone(), |call, (flag, matched)| {
             let mut is_matched = matched.iter();

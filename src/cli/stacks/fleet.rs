@@ -10,7 +10,7 @@ use futures_util::StreamExt as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::context::{DefinedKeys, StackEnvironment, Tenants};
+use crate::cli::context::{DefinedKeys, StackEnvironment, StackFindings, Tenants};
 use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::declared;
 use crate::cli::stacks::shard;
@@ -20,6 +20,7 @@ use crate::drift::Shard;
 use crate::file::with_slashes;
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace};
+use crate::plan::MatchedFilters;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::{TextView, safe, text};
 
@@ -212,10 +213,10 @@ pub fn file_stem(base_url: &str, stack: &str, environment: Option<&str>) -> Stri
 /// Refuses a variable of the call that no stack uses. Of one that could not be loaded it is not known.
 fn check_variables(members: &[Member]) -> Result<()> {
     let Some(context) = members.first().map(|member| &member.context) else { return Ok(()) };
-    let loaded = context.tenants.defined.borrow();
-    let is_known = loaded.len() == members.iter().filter(|member| member.missing_environment().is_none()).count();
+    let loaded = members.iter().filter(|member| member.missing_environment().is_none());
+    let Some(loaded) = loaded.map(Member::defined).collect::<Option<Vec<_>>>() else { return Ok(()) };
     let used: BTreeSet<&str> = loaded.iter().flat_map(|stack| &stack.variables).map(String::as_str).collect();
-    let unused = context.global.var.iter().find(|(name, _)| is_known && !used.contains(name.as_str()));
+    let unused = context.global.var.iter().find(|(name, _)| !used.contains(name.as_str()));
     unused.map_or(Ok(()), |(name, _)| {
         Err(error!(Invalid, "`--var {name}` names a variable that nothing uses")
             .did_you_mean(name, used)
@@ -227,33 +228,19 @@ fn check_variables(members: &[Member]) -> Result<()> {
 /// Refuses stacks that define the same endpoint of one service, whichever stack owns it: each would overwrite what the other
 /// applies.
 fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
-    let Some(context) = members.first().map(|member| &member.context) else { return };
-    let stacks = context.tenants.defined.take();
-    let mut by_key: BTreeMap<(&Option<String>, &Key), &DefinedKeys> = BTreeMap::new();
-    let mut shared: BTreeMap<[(&Path, &Option<String>); 2], Vec<&Key>> = BTreeMap::new();
-    for stack in &stacks {
-        for key in &stack.keys {
-            let Some(other) = by_key.insert((&stack.base_url, key), stack) else { continue };
-            let is_itself = other.root == stack.root && other.environment == stack.environment;
+    let mut by_key: BTreeMap<(&Option<String>, &Key), usize> = BTreeMap::new();
+    let mut shared: BTreeMap<[usize; 2], Vec<&Key>> = BTreeMap::new();
+    for (at, member) in members.iter().enumerate() {
+        let Some(DefinedKeys { base_url, keys, .. }) = member.defined() else { continue };
+        for key in keys {
+            let Some(other) = by_key.insert((base_url, key), at) else { continue };
             // Environments of one directory whose service nothing names yet are for different ones.
-            if !is_itself && (stack.base_url.is_some() || other.root != stack.root) {
-                let pair = [(&*other.root, &other.environment), (&*stack.root, &stack.environment)];
-                shared.entry(pair).or_default().push(key);
+            if base_url.is_some() || members[other].target.paths != member.target.paths {
+                shared.entry([other, at]).or_default().push(key);
             }
         }
     }
-    if shared.is_empty() {
-        return;
-    }
-    let roots: Vec<_> = members.iter().map(Member::root).collect();
-    for (pair, keys) in &shared {
-        let at = pair.map(|(root, environment)| {
-            let is_it = |own: &Option<(PathBuf, Option<String>)>| {
-                own.as_ref().is_some_and(|(own, chosen)| own == root && chosen == environment)
-            };
-            roots.iter().position(is_it)
-        });
-        let [Some(one), Some(other)] = at else { continue };
+    for ([one, other], keys) in shared {
         let places = [one, other].map(|at| members[at].place(keys[0]));
         for (at, [here, there]) in [(one, [&places[0], &places[1]]), (other, [&places[1], &places[0]])] {
             if done[at].is_err() {
@@ -271,17 +258,20 @@ fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
 }
 
 /// Refuses a filter of the call that matches nothing in any of the stacks that were worked on. Of a stack that has no
-/// result it is not known.
+/// result, or could not be read whole, it is not known.
 fn check_filters<T>(members: &[Member], filter: &FilterArgs, done: &[StackResult<T>]) -> Result<()> {
-    let is_known = |done: &StackResult<T>| matches!(done, Ok(_) | Err(NoResult::Skipped(_)));
-    let several = members.first().and_then(|member| member.context.tenants.filters.as_ref());
-    let Some(several) = several.map(|several| several.borrow()) else { return Ok(()) };
-    if several.is_partial || !done.iter().all(is_known) {
-        return Ok(());
+    let (mut matched, mut namespaces) = (MatchedFilters::default(), BTreeSet::new());
+    for (member, done) in members.iter().zip(done) {
+        match (done, member.findings().and_then(|findings| findings.matched.get())) {
+            (Ok(_) | Err(NoResult::Skipped(_)), Some(of_stack)) => matched.add(of_stack),
+            (Err(NoResult::Skipped(_)), None) => {}
+            _ => return Ok(()),
+        }
+        namespaces.extend(member.defined().into_iter().flat_map(|stack| stack.namespaces.iter().cloned()));
     }
     let selection = stack::selection(filter)?;
-    stack::unknown_namespace(&selection, &several.namespaces, ("the stacks have", "they have"))?;
-    selection.unmatched(&several.matched).map_or(Ok(()), |one| Err(stack::unmatched(one).hint("nothing was sent")))
+    stack::unknown_namespace(&selection, &namespaces, ("the stacks have", "they have"))?;
+    selection.unmatched(&matched).map_or(Ok(()), |one| Err(stack::unmatched(one).hint("nothing was sent")))
 }
 
 /// The status of a stack that failed in a command which changes nothing.
@@ -349,14 +339,19 @@ impl Member {
         NoResult::Failed(error!(Invalid, "{message}").hint(hint).hint("to skip such stacks: --skip-missing-env"))
     }
 
-    /// The directory of its stack, and its environment.
-    fn root(&self) -> Option<(PathBuf, Option<String>)> {
-        Some((settings::root(&self.context, self.target.path()).ok()?, self.context.global.env.clone()))
+    /// What is found of it.
+    fn findings(&self) -> Option<&StackFindings> {
+        self.context.findings.as_deref()
+    }
+
+    /// What it defines, if it is loaded.
+    fn defined(&self) -> Option<&DefinedKeys> {
+        self.findings()?.defined.get()
     }
 
     /// Whether there is a file of this name in its directory.
     pub fn has_file(&self, name: &Path) -> bool {
-        self.root().is_some_and(|(root, _)| root.join(name).exists())
+        settings::root(&self.context, self.target.path()).is_ok_and(|root| root.join(name).exists())
     }
 
     /// Where it defines an endpoint: the file alone, if it cannot be read any more.
