@@ -16,7 +16,7 @@ use trueup::model::{
 };
 use trueup::plan::{self, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
 use trueup::report::TextView;
-use trueup::report::{self, Format, Report, ReportOptions};
+use trueup::report::{self, Format, Report};
 
 const STACK: &str = "bench";
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -190,7 +190,7 @@ fn saved(criterion: &mut Criterion) {
 }
 
 fn render(report: &dyn Report, format: Format) -> String {
-    report::render(report, format, &ReportOptions::new(&TextView::default()))
+    report::render(report, format, &TextView::default())
 }
 
 fn reports(criterion: &mut Criterion) {

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::line::{code, digits};
 use super::text::draw::cut;
-use super::{Charset, Format, Report, ReportOptions, safe, written_as};
+use super::{Charset, Format, Report, TextView, safe, written_as};
 
 /// Columns of the longest bar, where there is room for it.
 const LONGEST: usize = 40;
@@ -64,13 +64,12 @@ pub struct ValueCount {
 impl Report for EventCounts {
     written_as!("security_event_counts");
 
-    fn draw(&self, format: Format, _: &ReportOptions<'_>) -> Option<String> {
+    fn draw(&self, format: Format, _: &TextView) -> Option<String> {
         (format == Format::Ndjson).then(|| self.lines())
     }
 
     /// The counts as bars.
-    fn text(&self, options: &ReportOptions<'_>) -> String {
-        let view = options.view;
+    fn text(&self, view: &TextView) -> String {
         let heading = &self.heading;
         let mut text = String::new();
         for (at, field) in self.by.iter().enumerate() {

@@ -239,14 +239,14 @@ impl FleetPart<'_> {
 
     /// How its own report is drawn: as `view`, with the commands that name it alone.
     pub(super) fn text_view(&self, view: &TextView) -> TextView {
-        TextView { call: self.call.clone(), flags: self.flags.clone(), elapsed: None, ..view.clone() }
+        TextView { call: self.call.clone(), flags: self.flags.clone(), elapsed: None, saved: None, ..view.clone() }
     }
 
     /// The view of its plan or check, if it has one.
     pub(super) fn view(&self, view: &TextView) -> Option<View<'_>> {
         match &self.outcome {
             Ok(StackReport::Checked(check)) => Some(View::of_check(check, &self.call)),
-            Ok(StackReport::Planned(plan)) => Some(View::of_plan(plan, None, &self.text_view(view))),
+            Ok(StackReport::Planned(plan)) => Some(View::of_plan(plan, &self.text_view(view))),
             Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => None,
         }
     }

@@ -20,7 +20,7 @@ use super::operations::OperationList;
 use super::sample_tests::{self, HOSTILE};
 use super::stacks::{StackChange, StackEntry, StackList};
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
-use super::{Applied, Format, Report, ReportOptions, StackSize, Validation, render};
+use super::{Applied, Format, Report, StackSize, Validation, render};
 use crate::api::Operation;
 use crate::api::ddos::DdosEvent;
 use crate::drift::{AcknowledgementStatus, Acknowledgements, Check, DriftState, SeenSince, UnmanagedPolicy};
@@ -493,22 +493,21 @@ fn files() -> Vec<(PathBuf, String)> {
     let scenarios: Vec<Option<Scenario>> = scenarios().into_iter().map(Some).chain([None]).collect();
     for scenario in &scenarios {
         let mut add_report = |name: &str, report: &dyn Report, formats: &[Format]| {
-            let mut add = |name: &str, format: Format, options: &ReportOptions<'_>| {
+            let mut add = |name: &str, format: Format, view: &TextView| {
                 let folder = scenario.as_ref().map_or("large", |scenario| scenario.name);
                 let file = format!("{folder}/{name}.{}", format.as_str());
-                let text = render(report, format, options);
+                let text = render(report, format, view);
                 let text = if format == Format::Json { without_plans(&text) } else { of_page(&text) };
                 let text = if scenario.is_none() { ends(&text) } else { text };
                 files.push((Path::new(DIRECTORY).join(file), text));
             };
-            let view = TextView { width: 100, call: "endpoints".to_owned(), ..TextView::default() };
-            let command = "trueup plan endpoints".to_owned();
-            let options = ReportOptions { command, now: Some(now()), ..ReportOptions::new(&view) };
+            let (call, command) = ("endpoints".to_owned(), "trueup plan endpoints".to_owned());
+            let view = TextView { width: 100, call, command, now: Some(now()), ..TextView::default() };
             // Remarks are the same as for GitHub, in many more bytes.
             let formats = formats.iter().filter(|format| **format != Format::Sarif || name == "plan");
-            formats.clone().for_each(|format| add(name, *format, &options));
+            formats.clone().for_each(|format| add(name, *format, &view));
             if formats.clone().any(|format| *format == Format::Markdown) && !name.ends_with("in-sync") {
-                let tight = ReportOptions { budget: TIGHT, command: options.command.clone(), ..options };
+                let tight = TextView { budget: Some(TIGHT), ..view.clone() };
                 add(&format!("{name}-tight"), Format::Markdown, &tight);
             }
         };

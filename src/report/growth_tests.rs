@@ -28,8 +28,7 @@ fn check(plan: &Plan) -> Check {
 
 /// A report that nothing is left out of.
 fn whole(report: &dyn super::Report, format: Format) -> String {
-    let view = TextView::default();
-    super::render(report, format, &super::ReportOptions { budget: usize::MAX / 2, ..super::ReportOptions::new(&view) })
+    super::render(report, format, &TextView { budget: Some(usize::MAX / 2), ..TextView::default() })
 }
 
 #[test]
@@ -77,7 +76,7 @@ fn neither_verdicts_nor_acknowledgements_search_all_changes_for_each() {
 fn no_report_of_a_plan_searches_all_changes_for_each() {
     type Report = fn(&Plan) -> String;
     let reports: [(&str, Report); 5] = [
-        ("text", |plan| text::plan(plan, None, &TextView::default())),
+        ("text", |plan| text::plan(plan, &TextView::default())),
         ("json", |plan| document::text(|out| super::Report::write(plan, out))),
         ("markdown", |plan| whole(plan, Format::Markdown)),
         ("html", |plan| whole(plan, Format::Html)),
@@ -105,10 +104,9 @@ fn the_text_of_a_plan_is_written_piece_by_piece() {
         }
     }
     let (plan, view) = (plan(2_000), TextView::default());
-    let options = super::ReportOptions::new(&view);
     let mut pieces = Pieces(Vec::new());
-    super::write(&plan, Format::Text, &options, &mut pieces).expect("a vector takes everything");
-    let whole = super::render(&plan, Format::Text, &options).into_bytes();
+    super::write(&plan, Format::Text, &view, &mut pieces).expect("a vector takes everything");
+    let whole = super::render(&plan, Format::Text, &view).into_bytes();
     assert!(pieces.0.iter().all(|piece| piece.len() * 2 < whole.len()), "of {} bytes", whole.len());
     assert!(pieces.0.concat() == whole);
 }

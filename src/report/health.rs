@@ -105,7 +105,7 @@ pub struct HealthReport<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Format, ReportOptions, render};
+    use crate::report::{Format, render};
 
     #[test]
     fn each_check_is_a_line_with_its_fix_below() {
@@ -114,7 +114,7 @@ mod tests {
         health.add("token", HealthStatus::Failed, "no token is set, and none\u{1b}[0m").fix("set TRUEUP_TOKEN");
         health.add("write access", HealthStatus::NotChecked, "no request shows it");
         let view = TextView { width: 60, is_terminal: true, ..TextView::default() };
-        let report = |format| render(&health, format, &ReportOptions::new(&view));
+        let report = |format| render(&health, format, &view);
         insta::assert_snapshot!(report(Format::Text), @r"
         ok           service       https://acme.example.net
         failed       token         no token is set, and

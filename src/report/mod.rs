@@ -55,7 +55,7 @@ pub use view::runs::{nothing_to_resume, open as open_run, pruned, resuming};
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -78,7 +78,7 @@ mod prelude {
 
     pub(super) use crate::report::line::{Line, Part, at, code, foreign, key, moment, styled};
     pub(super) use crate::report::view::{Block, Blocks, Table};
-    pub(super) use crate::report::{Format, Report, ReportOptions, Role, TextView, document, safe, written_as};
+    pub(super) use crate::report::{Format, Report, Role, TextView, document, safe, written_as};
 }
 
 /// Days for which an offered acknowledgement is valid.
@@ -94,16 +94,16 @@ pub trait Report {
     }
 
     /// Its text.
-    fn text(&self, options: &ReportOptions<'_>) -> String {
-        text::draw::blocks(&self.blocks(options.view), options.view)
+    fn text(&self, view: &TextView) -> String {
+        text::draw::blocks(&self.blocks(view), view)
     }
 
     /// Writes its text, which need not be in memory as a whole.
     ///
     /// # Errors
     /// Those of `out`.
-    fn write_text(&self, options: &ReportOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(self.text(options).as_bytes())
+    fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.text(view).as_bytes())
     }
 
     /// Writes it as one JSON document.
@@ -113,7 +113,7 @@ pub trait Report {
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 
     /// Draws it in a format that needs more than its blocks, its document or its annotations.
-    fn draw(&self, _format: Format, _options: &ReportOptions<'_>) -> Option<String> {
+    fn draw(&self, _format: Format, _view: &TextView) -> Option<String> {
         None
     }
 
@@ -129,23 +129,23 @@ pub trait Report {
 }
 
 impl Report for Plan {
-    fn text(&self, options: &ReportOptions<'_>) -> String {
-        text::plan(self, options.saved, options.view)
+    fn text(&self, view: &TextView) -> String {
+        text::plan(self, view)
     }
 
-    fn write_text(&self, options: &ReportOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
+    fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(PIECE, out);
-        text::write_plan(self, options.saved, options.view, &mut out)?;
+        text::write_plan(self, view, &mut out)?;
         out.flush()
     }
 
     written_as!("plan_report", PlanReport::new);
 
-    fn draw(&self, format: Format, options: &ReportOptions<'_>) -> Option<String> {
-        let view = || View::of_plan(self, options.saved, options.view);
+    fn draw(&self, format: Format, view: &TextView) -> Option<String> {
+        let report = || View::of_plan(self, view);
         match format {
-            Format::Markdown => Some(markdown::report(&view(), options)),
-            Format::Html => Some(html::report(&view(), options)),
+            Format::Markdown => Some(markdown::report(&report(), view)),
+            Format::Html => Some(html::report(&report(), view)),
             _ => None,
         }
     }
@@ -164,19 +164,19 @@ impl Report for Plan {
 
 /// The verdict over a stack.
 impl Report for Check {
-    fn text(&self, options: &ReportOptions<'_>) -> String {
-        text::drift(self, options.view)
+    fn text(&self, view: &TextView) -> String {
+        text::drift(self, view)
     }
 
     // Each endpoint and the whole, after what is accepted; each value that drifted with its digest, as an acknowledgement
     // names it, and since when it is known.
     written_as!("drift", StackDocument::of_check);
 
-    fn draw(&self, format: Format, options: &ReportOptions<'_>) -> Option<String> {
-        let view = || View::of_check(self, options.view.call());
+    fn draw(&self, format: Format, view: &TextView) -> Option<String> {
+        let report = || View::of_check(self, view.call());
         match format {
-            Format::Markdown => Some(markdown::report(&view(), options)),
-            Format::Html => Some(html::report(&view(), options)),
+            Format::Markdown => Some(markdown::report(&report(), view)),
+            Format::Html => Some(html::report(&report(), view)),
             Format::Junit => Some(junit::report(self)),
             Format::Prometheus => Some(prometheus::report(self)),
             Format::Acknowledgements => Some(acknowledgements(self)),
@@ -195,18 +195,18 @@ impl Report for Check {
 
 /// The results of several stacks.
 impl Report for Fleet<'_> {
-    fn text(&self, options: &ReportOptions<'_>) -> String {
-        text::fleet(self, options.view)
+    fn text(&self, view: &TextView) -> String {
+        text::fleet(self, view)
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         json::write_fleet(self, out)
     }
 
-    fn draw(&self, format: Format, options: &ReportOptions<'_>) -> Option<String> {
+    fn draw(&self, format: Format, view: &TextView) -> Option<String> {
         match format {
-            Format::Markdown => Some(markdown::fleet(self, options)),
-            Format::Html => Some(html::fleet(self, options)),
+            Format::Markdown => Some(markdown::fleet(self, view)),
+            Format::Html => Some(html::fleet(self, view)),
             Format::Junit => Some(junit::fleet(self)),
             Format::Prometheus => Some(prometheus::fleet(self)),
             _ => None,
@@ -228,7 +228,7 @@ pub struct Applied<'p> {
     pub earlier: BTreeSet<&'p Key>,
 }
 
-/// How a text report is drawn.
+/// How a report is drawn.
 #[derive(Debug, Clone, Default)]
 pub struct TextView {
     /// Colour or none.
@@ -255,6 +255,14 @@ pub struct TextView {
     pub flags: String,
     /// Why what a refused plan needs cannot be allowed, if it cannot.
     pub forbidden: Option<String>,
+    /// The file to which the plan was saved.
+    pub saved: Option<PathBuf>,
+    /// Bytes that a Markdown report may have, if not as many as usual. Only what is never left out exceeds it.
+    pub budget: Option<usize>,
+    /// The command that shows everything.
+    pub command: String,
+    /// When the report is made, for the ages of times.
+    pub now: Option<Timestamp>,
 }
 
 impl TextView {
@@ -277,27 +285,10 @@ impl TextView {
     fn plan_command(&self) -> String {
         self.again.clone().unwrap_or_else(|| format!("trueup plan {}", self.call()))
     }
-}
 
-/// How a report is drawn, in the formats that have a choice.
-pub struct ReportOptions<'a> {
-    /// How text is drawn, and how much of a plan is listed.
-    pub view: &'a TextView,
-    /// The file to which the plan was saved.
-    pub saved: Option<&'a Path>,
-    /// Bytes that a Markdown report may have. Only what is never left out exceeds it.
-    pub budget: usize,
-    /// The command that shows everything.
-    pub command: String,
-    /// When the report is made, for the ages of times.
-    pub now: Option<Timestamp>,
-}
-
-impl<'a> ReportOptions<'a> {
-    /// The options of a report that was not saved and has the default budget.
-    #[must_use]
-    pub fn new(view: &'a TextView) -> Self {
-        Self { view, saved: None, budget: markdown::BUDGET, command: String::new(), now: None }
+    /// Bytes that a Markdown report may have.
+    fn budget(&self) -> usize {
+        self.budget.unwrap_or(markdown::BUDGET)
     }
 }
 
@@ -306,23 +297,23 @@ impl<'a> ReportOptions<'a> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(report: &dyn Report, format: Format, options: &ReportOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &dyn Report, format: Format, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
     match format {
         Format::Json => report.write(out),
-        Format::Text if !options.view.is_terminal => report.write_text(options, out),
-        _ => out.write_all(render(report, format, options).as_bytes()),
+        Format::Text if !view.is_terminal => report.write_text(view, out),
+        _ => out.write_all(render(report, format, view).as_bytes()),
     }
 }
 
 /// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
-pub fn render(report: &dyn Report, format: Format, options: &ReportOptions<'_>) -> String {
-    report.draw(format, options).unwrap_or_else(|| match format {
+pub fn render(report: &dyn Report, format: Format, view: &TextView) -> String {
+    report.draw(format, view).unwrap_or_else(|| match format {
         Format::Json => json_text(report),
         Format::Ndjson => document::one_line(&json_text(report)),
         Format::Github => github::annotations(&report.annotations()),
         Format::Sarif => sarif::report(&report.annotations(), &sarif::settings_in(report.directory().unwrap_or("."))),
-        _ if options.view.is_terminal => fit(&report.text(options), options.view.width),
-        _ => report.text(options),
+        _ if view.is_terminal => fit(&report.text(view), view.width),
+        _ => report.text(view),
     })
 }
 

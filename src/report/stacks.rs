@@ -218,7 +218,7 @@ fn flag(environment: Option<&String>) -> String {
 impl Report for StackList {
     written_as!("stacks");
 
-    fn draw(&self, format: Format, _: &ReportOptions<'_>) -> Option<String> {
+    fn draw(&self, format: Format, _: &TextView) -> Option<String> {
         match format {
             Format::Matrix => Some(self.matrix()),
             Format::Markdown => Some(self.markdown()),

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     fn versions_text(upgradable: &UpgradableVersions<'_>) -> String {
-        upgradable.text(&ReportOptions::new(&TextView::default()))
+        upgradable.text(&TextView::default())
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
         .expect("a status");
         let namespace = Namespace::parse("system").expect("a name");
         let upgrade = SiteUpgrade { namespace: &namespace, site: "ce-lyon", progress: Some(&progress) };
-        let text = upgrade.text(&ReportOptions::new(&TextView::default()));
+        let text = upgrade.text(&TextView::default());
         insta::assert_snapshot!(text, @r"
         ce-lyon: failed (to crt-2; tried again 2 times; disk full)
         PART                STATUS     STEPS  NOTE
@@ -228,7 +228,7 @@ mod tests {
         let progress: UpgradeProgress = serde_json::from_value(progress).expect("a status");
         let namespace = Namespace::parse("system").expect("a name");
         let upgrade = SiteUpgrade { namespace: &namespace, site: "ce", progress: Some(&progress) };
-        assert!(!upgrade.text(&ReportOptions::new(&TextView::default())).contains('/'));
+        assert!(!upgrade.text(&TextView::default()).contains('/'));
     }
 
     #[test]

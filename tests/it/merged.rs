@@ -11,7 +11,7 @@ use trueup::plan::PlanSettings;
 use trueup::report::TextView;
 use trueup::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use trueup::report::merge::{MergedChecks, merge};
-use trueup::report::{Format, ReportOptions, render};
+use trueup::report::{Format, render};
 
 use crate::support::{Service, Stage, definition};
 use crate::{properties, strategies};
@@ -75,7 +75,7 @@ impl Random {
 }
 
 fn rendered(fleet: &Fleet<'_>, format: Format) -> String {
-    render(fleet, format, &ReportOptions::new(&TextView::default()))
+    render(fleet, format, &TextView::default())
 }
 
 fn merged(files: Vec<(u32, String)>) -> MergedChecks {

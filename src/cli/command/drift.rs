@@ -78,22 +78,22 @@ async fn one(arguments: &DriftArgs, context: &Context, shard: Option<Shard>) -> 
     let options = SessionOptions { live: arguments.live.live.as_deref(), shard, ..SessionOptions::default() };
     let session = Session::open(context, &arguments.scope, options).await?;
     let (view, check) = check(arguments, session, None).await?;
-    let options = report_options(arguments, context, &view);
+    let view = report_view(arguments, context, view);
     if arguments.format == Format::Text
         && arguments.files.output.is_none()
         && let Some(error) = plan_errors::unread(&check.plan)
     {
-        report_files::write_beside(&check, &arguments.files.write, &options, context);
+        report_files::write_beside(&check, &arguments.files.write, &view, context);
         return Err(error);
     }
-    report_files::write(&check, arguments.format, &arguments.files, &options, context)?;
+    report_files::write(&check, arguments.format, &arguments.files, &view, context)?;
     Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
 
 /// How the report is drawn, with the command that makes the same check, but for what it keeps of it.
-fn report_options<'v>(arguments: &DriftArgs, context: &Context, view: &'v TextView) -> ReportOptions<'v> {
+fn report_view(arguments: &DriftArgs, context: &Context, view: TextView) -> TextView {
     let command = format!("trueup drift {}{}", view.call, context.call.flags("unmanaged acknowledged shard live"));
-    ReportOptions { budget: arguments.files.budget, command, ..ReportOptions::new(view) }
+    TextView { budget: Some(arguments.files.budget), command, ..view }
 }
 
 /// Checks every stack, whatever happens to the others.
@@ -129,8 +129,8 @@ async fn several(
     });
     fleet.shard = shard;
     let view = TextView { call: targets::call(context), ..context.timed_view() };
-    let options = report_options(arguments, context, &view);
-    report_files::write(&fleet, arguments.format, &arguments.files, &options, context)?;
+    let view = report_view(arguments, context, view);
+    report_files::write(&fleet, arguments.format, &arguments.files, &view, context)?;
     Ok(status)
 }
 

@@ -70,10 +70,10 @@ impl Execute for FleetSubcommand {
         });
         let merged = merge::merge(inputs, context.environment.now(), arguments.max_age);
         let fleet = merged.fleet();
-        let view = TextView { call: context.call.paths(), ..context.output.view() };
-        let command = format!("trueup fleet report {}", view.call);
-        let options = ReportOptions { budget: arguments.files.budget, command, ..ReportOptions::new(&view) };
-        report_files::write(&fleet, arguments.format, &arguments.files, &options, context)?;
+        let (call, budget) = (context.call.paths(), Some(arguments.files.budget));
+        let command = format!("trueup fleet report {call}");
+        let view = TextView { call, budget, command, ..context.output.view() };
+        report_files::write(&fleet, arguments.format, &arguments.files, &view, context)?;
         let failed = if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::Done };
         Ok(failed.worse(ExitStatus::of_verdict(fleet.whole())))
     }

@@ -70,7 +70,7 @@ impl Execute for HistoryArgs {
         );
         let view = TextView { flags, ..context.output.view() };
         let report = HistoryReport { runs: &history.runs, unreadable: &unreadable };
-        context.output.report_with(&report, self.format, &ReportOptions::new(&view));
+        context.output.report_with(&report, self.format, &view);
         if history.runs.is_empty() && self.format == Format::Text {
             // A mistyped place has none, either.
             context.output.message(&format!("Runs are looked for in {}.", store.place().display()));

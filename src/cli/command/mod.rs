@@ -50,7 +50,7 @@ mod prelude {
         CommandError, CommandResult as _, Connection, Context, Execute, ExitStatus, LiveSource, Result, Session,
         SessionOptions, Stack, completer, diagnostics, file, plan_errors, policy, service, session, settings, stack,
     };
-    pub(super) use crate::report::{Format, Report, ReportOptions, TextView, safe, text};
+    pub(super) use crate::report::{Format, Report, TextView, safe, text};
 }
 
 const EXAMPLES: &str = "\

@@ -64,7 +64,7 @@ impl Execute for PlanArgs {
         {
             return Err(error);
         }
-        answer(self, context, &plan, &TextView { waves: self.order, ..session.view() });
+        answer(self, context, &plan, TextView { waves: self.order, ..session.view() });
         let status = status(&plan, self.detailed_exitcode);
         // The program ends here: to free ten thousand endpoints first is a twentieth of its time.
         std::mem::forget((session.stack.loaded, plan));
@@ -72,15 +72,15 @@ impl Execute for PlanArgs {
     }
 }
 
-fn answer(arguments: &PlanArgs, context: &Context, report: &dyn Report, view: &TextView) {
-    let options = ReportOptions {
-        saved: arguments.output.as_deref(),
-        budget: arguments.budget,
+fn answer(arguments: &PlanArgs, context: &Context, report: &dyn Report, view: TextView) {
+    let view = TextView {
+        saved: arguments.output.clone(),
+        budget: Some(arguments.budget),
         command: format!("trueup plan {}{}", view.call, context.call.flags("base only_this_change allow live")),
         now: Some(context.environment.now()),
-        view,
+        ..view
     };
-    context.output.report_with(report, arguments.format, &options);
+    context.output.report_with(report, arguments.format, &view);
     if let Some(words) = left_out(report, arguments.format) {
         context.output.message(&words);
     }
@@ -129,8 +129,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
         let (digest, _) = Digest::of_all(report.plans().map(|(_, plan)| plan));
         report.plans = Some((digest, targets::call_of_plans(context)));
     }
-    let view = TextView { call, waves: arguments.order, ..context.timed_view() };
-    answer(arguments, context, &report, &view);
+    answer(arguments, context, &report, TextView { call, waves: arguments.order, ..context.timed_view() });
     Ok(status)
 }
 

@@ -66,8 +66,7 @@ impl Execute for RehearseArgs {
         session.attribute(&mut second)?;
         let faults = InjectedFaults { chosen: self.faults.clone(), met };
         let rehearsal = Rehearsal { plan, outcome, second, faults };
-        let view = session.view();
-        context.output.report_with(&rehearsal, self.format, &ReportOptions::new(&view));
+        context.output.report_with(&rehearsal, self.format, &session.view());
         running.stop().await;
         Ok(status(&rehearsal))
     }

@@ -99,15 +99,16 @@ fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option
     let what = safe::shell(&arguments.what.to_string_lossy());
     // The plan of a run was applied: no report proposes that again.
     let is_applied = saved.is_none();
-    let view = TextView { flags, is_applied, ..settings::view(context, plan) };
-    let options = ReportOptions {
-        saved,
-        budget: arguments.budget,
+    let view = TextView {
+        flags,
+        is_applied,
+        saved: saved.map(Path::to_owned),
+        budget: Some(arguments.budget),
         command: format!("trueup show {what}"),
         now: Some(context.environment.now()),
-        view: &view,
+        ..settings::view(context, plan)
     };
-    context.output.report_with(plan, arguments.format, &options);
+    context.output.report_with(plan, arguments.format, &view);
 }
 
 fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
@@ -116,7 +117,7 @@ fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
         return show_plan(arguments, context, &document.plan, None, flags);
     }
     let view = TextView { flags, ..context.output.view() };
-    context.output.report_with(document, arguments.format, &ReportOptions::new(&view));
+    context.output.report_with(document, arguments.format, &view);
 }
 
 fn show_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<()> {

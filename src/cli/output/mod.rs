@@ -21,7 +21,7 @@ use indicatif::{MultiProgress, ProgressDrawTarget};
 
 use crate::cli::args::{Color, GlobalArgs, WrittenReport};
 use crate::cli::{CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result, file};
-use crate::report::{self, Charset, Format, LineSource, Palette, Report, ReportOptions, Role, TextView, safe};
+use crate::report::{self, Charset, Format, LineSource, Palette, Report, Role, TextView, safe};
 
 /// The two streams of a command.
 #[derive(Debug, Clone)]
@@ -218,13 +218,13 @@ impl Output {
 
     /// Writes a report as the answer.
     pub fn report(&self, report: &dyn Report, format: Format) {
-        self.report_with(report, format, &ReportOptions::new(&self.view()));
+        self.report_with(report, format, &self.answers);
     }
 
-    /// Writes a report with options as the answer, piece by piece where [`report::write`] can.
-    pub fn report_with(&self, report: &dyn Report, format: Format, options: &ReportOptions<'_>) {
+    /// Writes a report as the answer, drawn like `view` and piece by piece where [`report::write`] can.
+    pub fn report_with(&self, report: &dyn Report, format: Format, view: &TextView) {
         self.note_answer();
-        self.answered(self.beside_lines(|| write_with(|out| report::write(report, format, options, out))));
+        self.answered(self.beside_lines(|| write_with(|out| report::write(report, format, view, out))));
     }
 
     /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::cli::args::{ReportFileArgs, WrittenReport};
 use crate::cli::{Context, Result, file};
-use crate::report::{self, Format, Palette, Report, ReportOptions, TextView, left_out};
+use crate::report::{self, Format, Palette, Report, TextView, left_out};
 
 /// Writes the report in `format` and in those of the files.
 ///
@@ -15,13 +15,13 @@ pub fn write(
     report: &dyn Report,
     format: Format,
     files: &ReportFileArgs,
-    options: &ReportOptions<'_>,
+    view: &TextView,
     context: &Context,
 ) -> Result<()> {
-    write_beside(report, &files.write, options, context);
+    write_beside(report, &files.write, view, context);
     match &files.output {
-        Some(path) => into(path, report, format, options)?,
-        None => context.output.report_with(report, format, options),
+        Some(path) => into(path, report, format, view)?,
+        None => context.output.report_with(report, format, view),
     }
     let formats = files.write.iter().map(|written| written.format).chain([format]);
     for words in formats.filter_map(|format| left_out(report, format)) {
@@ -63,17 +63,16 @@ pub fn check_budget(context: &Context, format: Format, beside: &[WrittenReport])
 
 /// Writes the report in the files that the call wants beside its answer. One that cannot be written is an error at the end
 /// of the command: the answer goes first.
-pub fn write_beside(report: &dyn Report, files: &[WrittenReport], options: &ReportOptions<'_>, context: &Context) {
+pub fn write_beside(report: &dyn Report, files: &[WrittenReport], view: &TextView, context: &Context) {
     for WrittenReport { format, path } in files {
-        if let Err(error) = into(path, report, *format, options) {
+        if let Err(error) = into(path, report, *format, view) {
             context.output.note_unwritten(error.to_string());
         }
     }
 }
 
-fn into(path: &Path, report: &dyn Report, format: Format, options: &ReportOptions<'_>) -> Result<()> {
+fn into(path: &Path, report: &dyn Report, format: Format, view: &TextView) -> Result<()> {
     // A file is no terminal.
-    let view = TextView { is_terminal: false, palette: Palette::default(), ..options.view.clone() };
-    let options = ReportOptions { view: &view, command: options.command.clone(), ..*options };
-    file::replace(path, |out| report::write(report, format, &options, out))
+    let view = TextView { is_terminal: false, palette: Palette::default(), ..view.clone() };
+    file::replace(path, |out| report::write(report, format, &view, out))
 }

@@ -7,7 +7,7 @@ use crate::cli::{Context, ExitStatus, Result, file, settings};
 use crate::journal;
 use crate::model::RunId;
 use crate::model::policy::Safeguards;
-use crate::report::{self, Format, ReportOptions, TextView};
+use crate::report::{self, Format, TextView};
 use crate::run::{InForce, PolicyDigest, RunDocument};
 
 /// The run of this name, a prefix of it, or `last`, with what went on with it.
@@ -64,11 +64,10 @@ pub fn write(context: &Context, files: &[WrittenReport], is_one_of_several: bool
     // One that cannot be written costs no other.
     for WrittenReport { format, path } in files {
         let path = if is_one_of_several { path.join(file_name(&document, *format)) } else { path.clone() };
-        let options = ReportOptions::new(&view);
         let written = match format {
             // What reads metrics is another user.
-            Format::Prometheus => file::replace(&path, |out| report::write(&document, *format, &options, out)),
-            _ => file::write_private(&path, |out| report::write(&document, *format, &options, out)),
+            Format::Prometheus => file::replace(&path, |out| report::write(&document, *format, &view, out)),
+            _ => file::write_private(&path, |out| report::write(&document, *format, &view, out)),
         };
         written.unwrap_or_else(note);
     }

@@ -30,7 +30,7 @@ use crate::model::policy::{GateMode, Gates, Safeguards};
 use crate::model::{Key, Live, RunId, Scope};
 use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::consents;
-use crate::report::{self, Applied, Format, ReportOptions, TextView};
+use crate::report::{self, Applied, Format, TextView};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
@@ -141,8 +141,8 @@ impl<'a> PendingRun<'a> {
         {
             return Err(error);
         }
-        let options = ReportOptions { saved: Some(path), ..ReportOptions::new(view) };
-        context.output.report_with(plan, decision.format, &options);
+        let view = TextView { saved: Some(path.to_owned()), ..view.clone() };
+        context.output.report_with(plan, decision.format, &view);
         Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
     }
 
@@ -318,7 +318,7 @@ impl<'a> PendingRun<'a> {
             self.context.output.note_change(format!("{}{show}", made(status)));
         }
         let applied = Applied { outcome, plan: &self.plan, earlier };
-        self.context.output.report_with(&applied, self.decision.format, &ReportOptions::new(&self.view));
+        self.context.output.report_with(&applied, self.decision.format, &self.view);
         status
     }
 

@@ -17,7 +17,7 @@ use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest, Plan};
 use crate::report::fleet::{FleetCommand, NoResult, StackReport};
-use crate::report::{Applied, ReportOptions, TextView, text};
+use crate::report::{Applied, TextView, text};
 use crate::run::Outcome;
 
 /// Stacks of a wave that are named before it is approved.
@@ -83,8 +83,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let keep_going = if is_refused { " --keep-going" } else { "" };
     let call = targets::call_of_plans(context) + &context.call.flags("waves keep_going") + keep_going;
     report.plans = Some((digest, call));
-    let view = context.timed_view();
-    context.output.report_with(&report, arguments.decision.format, &ReportOptions::new(&view));
+    context.output.report_with(&report, arguments.decision.format, &context.timed_view());
     if !was_applied && status != ExitStatus::Done {
         context.output.notice(if has_begun { "nothing was changed" } else { "nothing was sent" });
     }

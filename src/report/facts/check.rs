@@ -326,7 +326,7 @@ mod tests {
     use super::*;
     use crate::drift::UnmanagedPolicy;
     use crate::plan::{BlockReason, Plan};
-    use crate::report::{Format, ReportOptions, TextView, render, sample_tests};
+    use crate::report::{Format, TextView, render, sample_tests};
 
     /// A plan with two replaces that restore what was changed outside, of which so many are blocked.
     fn plan(blocked: usize) -> Plan {
@@ -365,7 +365,7 @@ mod tests {
             let annotated = Check::new(annotating, check.verdicts.clone(), Timestamp::UNIX_EPOCH);
             assert!(super::commands(&annotated, ".").iter().all(|command| command.label == accept), "{blocked}");
             for format in formats {
-                let text = render(&check, format, &ReportOptions::new(&TextView::default()));
+                let text = render(&check, format, &TextView::default());
                 assert_eq!(text.contains("kim-stack"), blocked > 0, "{format:?}: {text}");
                 assert!(blocked == 0 || text.contains("blocked"), "{format:?}: {text}");
             }

@@ -245,7 +245,7 @@ pub struct Command {
 
 /// The commands that apply a plan. What a guard refuses is not allowed by them: that is a decision of its own. What
 /// would revert merged work is not proposed at all, nor what an apply refuses because a list could not be read.
-pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> Vec<Command> {
+pub fn commands(plan: &Plan, digest: &Digest, view: &TextView) -> Vec<Command> {
     if plan.changes.is_empty() || view.is_applied || plan.unknown().next().is_some() {
         return Vec::new();
     }
@@ -268,7 +268,7 @@ pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextV
             (false, true) => "Apply everything above:",
             (false, false) => "Apply everything above, once it is allowed:",
         };
-        commands.push(Command { label, command: command(plan, digest, saved, view) });
+        commands.push(Command { label, command: command(plan, digest, view.saved.as_deref(), view) });
     }
     commands
 }
@@ -318,7 +318,7 @@ pub fn prune_flags(namespaces: &BTreeSet<Namespace>) -> String {
 mod tests {
     use super::*;
     use crate::plan::ScopeRead;
-    use crate::report::{Format, ReportOptions, render, sample_tests};
+    use crate::report::{Format, render, sample_tests};
 
     /// A plan with a base, of whose replaces those that `is_mixed` selects revert something outside as well.
     fn plan(is_mixed: impl Fn(usize) -> bool) -> Plan {
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn no_command_applies_a_plan_of_which_a_list_could_not_be_read() {
-        let commands = |plan: &Plan| commands(plan, &plan.digest(), None, &TextView::default()).len();
+        let commands = |plan: &Plan| commands(plan, &plan.digest(), &TextView::default()).len();
         let mut plan = plan(|_| false);
         assert_eq!(commands(&plan), 1);
         let list = plan.scope.values_mut().next().expect("a list");
@@ -359,7 +359,7 @@ mod tests {
         let key = plan.changes[0].key.to_string();
         assert_eq!(headline(&plan, None).unescaped(), "1 to annotate");
         for format in [Format::Text, Format::Markdown, Format::Html, Format::Github, Format::Sarif] {
-            let text = render(&plan, format, &ReportOptions::new(&TextView::default()));
+            let text = render(&plan, format, &TextView::default());
             assert!(text.contains("only ownership annotations are written: "), "{format:?}: {text}");
             assert!(text.contains(&key), "{format:?}: {text}");
         }

@@ -7,10 +7,10 @@ use crate::report::facts::stack;
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackState};
 use crate::report::line::{Line, code, foreign};
 use crate::report::view::{self, Alarm, AlarmKind, Content, Count};
-use crate::report::{ReportOptions, Role};
+use crate::report::{Role, TextView};
 
 /// The results of several stacks as one page.
-pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
+pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String {
     let stacks = fleet.parts.len();
     let (heading, content) = match fleet.command {
         FleetCommand::Drift => (line!["Drift of ", stacks, " stacks"], Content::Check(Vec::new(), Vec::new())),
@@ -23,7 +23,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
         if let Err(NoResult::Skipped(reason)) = &part.outcome {
             page.facts.push(draw(&line![code(&*name), ": skipped, ", foreign(reason)]));
         }
-        let Some(report) = part.view(options.view) else { continue };
+        let Some(report) = part.view(options) else { continue };
         if let Some(digest) = &report.digest {
             page.facts.push(draw(&line![code(&*name), ": digest ", code(digest)]));
         }

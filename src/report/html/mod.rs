@@ -20,7 +20,7 @@ use super::facts::plan::{Command, Item, Part as PlanPart, annotates};
 use super::facts::reason::{block_reason, of_edit, reason, removed};
 use super::text::draw::plain;
 use super::view::{Alarm, Content, Count, View};
-use super::{ReportOptions, Role, safe};
+use super::{Role, TextView, safe};
 use crate::model::{Json, Key, SourceLocation};
 use crate::plan::{Action, BlockedChange, Change};
 use crate::report::line::{self, Line, Part, capital, code, digits, foreign, moment_with_age};
@@ -59,7 +59,7 @@ pub(in crate::report) fn draw(line: &Line<'_>) -> String {
 }
 
 /// A report about one stack as a page.
-pub(super) fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
+pub(super) fn report(view: &View<'_>, options: &TextView) -> String {
     let mut page = Page::new(view.heading.clone(), &view.content, &options.command);
     page.facts.extend(view.facts.iter().map(draw));
     page.facts.extend(view.digest.iter().map(|digest| draw(&line!["digest ", code(digest)])));

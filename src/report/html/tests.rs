@@ -6,7 +6,7 @@ use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::view::View;
-use crate::report::{ReportOptions, TextView};
+use crate::report::{TextView};
 
 fn page(count: usize, hostile: bool) -> String {
     render(&sample_tests::plan(count, hostile))
@@ -18,8 +18,8 @@ fn view() -> TextView {
 
 fn render(plan: &Plan) -> String {
     let (command, now, view) = ("trueup plan endpoints".to_owned(), now(), view());
-    let options = ReportOptions { command, now, ..ReportOptions::new(&view) };
-    report(&View::of_plan(plan, None, &view), &options)
+    let view = TextView { command, now, ..view };
+    report(&View::of_plan(plan, &view), &view)
 }
 
 fn now() -> Option<jiff::Timestamp> {
@@ -146,7 +146,7 @@ fn check(plan: &Plan) -> Check {
 
 fn drift_of(plan: &Plan) -> String {
     let check = check(plan);
-    report(&View::of_check(&check, "endpoints"), &ReportOptions::new(&view()))
+    report(&View::of_check(&check, "endpoints"), &view())
 }
 
 fn fleet_of(one: &Plan, two: &Plan) -> String {
@@ -165,7 +165,7 @@ fn fleet_of(one: &Plan, two: &Plan) -> String {
         part("tenants/two", Ok(StackReport::Checked(&two))),
         part("tenants/three", Err(NoResult::Failed("the service answered 401 Unauthorized".to_owned()))),
     ];
-    super::fleet::fleet(&Fleet::new(FleetCommand::Drift, parts), &ReportOptions::new(&view()))
+    super::fleet::fleet(&Fleet::new(FleetCommand::Drift, parts), &view())
 }
 
 #[test]
@@ -236,8 +236,8 @@ fn a_row_of_a_check_says_once_when_its_object_was_last_changed() {
     let plan = sample_tests::plan(40, false);
     let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), now().expect("a time"));
     let (command, now, view) = ("trueup drift".to_owned(), now(), view());
-    let options = ReportOptions { command, now, ..ReportOptions::new(&view) };
-    let data = data_of(&report(&View::of_check(&check, "endpoints"), &options));
+    let view = TextView { command, now, ..view };
+    let data = data_of(&report(&View::of_check(&check, "endpoints"), &view));
     let known = data["changes"].as_array().expect("a list").iter().filter_map(|row| row["t"].as_str());
     let times: Vec<usize> = known.map(|known| known.matches("last changed").count()).collect();
     assert!(times.contains(&1) && times.iter().all(|times| *times <= 1), "{times:?}");

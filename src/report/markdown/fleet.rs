@@ -9,14 +9,13 @@ use crate::report::facts::stack;
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport, StackState};
 use crate::report::line::{Line, code, foreign, styled};
 use crate::report::view::View;
-use crate::report::{ReportOptions, Role, safe};
+use crate::report::{Role, TextView, safe};
 
 /// The bytes of a section below which it shows too little.
 const LEAST: usize = 1_000;
 
 /// The results of several stacks, under the budget of one report.
-pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
-    let view = options.view;
+pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String {
     let mut text = marker("fleet", None);
     let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
     let word = fleet.command.as_str();
@@ -56,15 +55,14 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
     shown.sort_by_key(|part| has_only_notes(part));
     let loud = shown.iter().filter(|part| !has_only_notes(part)).count();
     let end = |short: usize| {
-        let budget = options.budget;
         let short = (short > 0).then(|| {
             let stacks = line![short, " of ", Line::count(loud, "stack"), " shortened or left out for "];
-            draw(&stacks.and(line![budget, " bytes. Everything: ", code(&options.command)]))
+            draw(&stacks.and(line![options.budget(), " bytes. Everything: ", code(&options.command)]))
         });
         let apply = fleet.apply_command().map(|apply| format!("{} {}", apply.label, code_span(&apply.command)));
         short.into_iter().chain(apply).map(|line| format!("\n{line}\n")).collect::<String>()
     };
-    let left = options.budget.saturating_sub(text.len() + end(loud).len());
+    let left = options.budget().saturating_sub(text.len() + end(loud).len());
     let share = (left / loud.max(1)).max(LEAST);
     let least: Vec<String> =
         shown.iter().map(|part| if has_only_notes(part) { String::new() } else { least(part, options) }).collect();
@@ -78,13 +76,14 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
         let base = base.map(|base| format!(" --base {}", safe::shell(base))).unwrap_or_default();
         let command = format!("trueup {word} {}{base}", part.call);
         let heading = code_span(&part.name());
-        let under = ReportOptions { budget: share.saturating_sub(1 + heading.len()), command, ..*options };
-        let Some(one) = part.view(view).map(|view| report(&view, &under)) else { continue };
+        let budget = Some(share.saturating_sub(1 + heading.len()));
+        let under = TextView { budget, command, ..options.clone() };
+        let Some(one) = part.view(options).map(|view| report(&view, &under)) else { continue };
         // One report has one marker, and of several each is headed by the name of its stack.
         let one = one.split_once('\n').map_or("", |(_, rest)| rest);
         let one = one.replacen(&format!("### trueup {word}: "), &format!("\n### {heading}: "), 1);
         reserved -= least.len();
-        let fits = text.len() + one.len() + reserved < options.budget;
+        let fits = text.len() + one.len() + reserved < options.budget();
         short += usize::from(!fits && !has_only_notes(part));
         text.push_str(if fits { &one } else { &least });
     }
@@ -92,8 +91,8 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -
 }
 
 /// What is never left out of the plan of a stack.
-fn least(part: &FleetPart<'_>, options: &ReportOptions<'_>) -> String {
-    let view = part.view(options.view).filter(|_| matches!(part.outcome, Ok(StackReport::Planned(_))));
+fn least(part: &FleetPart<'_>, options: &TextView) -> String {
+    let view = part.view(options).filter(|_| matches!(part.outcome, Ok(StackReport::Planned(_))));
     let text = view.map(|view| needed(&view, &code_span(&part.name()), options.now));
     text.map(|text| format!("\n{}\n", text.trim_end())).unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use super::marker;
 use super::{alarm, code_span, command, draw, element, fence_line, fenced, heads, row, table};
 use crate::model::{Key, Scope};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
-use crate::report::ReportOptions;
+use crate::report::TextView;
 use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank, annotates, sign};
@@ -37,7 +37,7 @@ const NOT_ALL: &str = "Not all notes are shown. ";
 const TOO_LONG: &str = "The values are too long for this report.\n";
 
 /// The report in at most `options.budget` bytes, unless what is never left out takes more.
-pub(in crate::report) fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
+pub(in crate::report) fn report(view: &View<'_>, options: &TextView) -> String {
     let mut text = marker(view.kind, view.plan.stack.as_deref());
     text.push_str(&format!("### trueup {}: {}\n\n", view.kind, draw(&view.headline)));
     text.extend(view.alarms.iter().map(alarm));
@@ -82,7 +82,7 @@ fn commands(view: &View<'_>) -> String {
 /// The rows of a check, a value each, while the budget lasts.
 fn check(
     view: &View<'_>,
-    options: &ReportOptions<'_>,
+    options: &TextView,
     (rows, accepted): (&[Row<'_>], &[Line<'_>]),
     mut text: String,
 ) -> String {
@@ -94,7 +94,7 @@ fn check(
         format!("{shown}{left_out}Everything: {}\n\n", code_span(&options.command))
     };
     let reserve = rest(total, NOT_ALL).len() + next.len();
-    let room = options.budget.saturating_sub(text.len() + reserve + heads(&names).len() + 1);
+    let room = options.budget().saturating_sub(text.len() + reserve + heads(&names).len() + 1);
     let mut table = String::new();
     let mut shown = 0;
     for row in rows {
@@ -110,12 +110,12 @@ fn check(
     let list: String = accepted.iter().map(|line| format!("- {}\n", draw(line))).collect();
     let accepted = if list.is_empty() { list } else { format!("#### Acknowledged\n\n{list}\n") };
     let pieces = [accepted, notes(view)];
-    if shown == total && text.len() + pieces.iter().map(String::len).sum::<usize>() + next.len() <= options.budget {
+    if shown == total && text.len() + pieces.iter().map(String::len).sum::<usize>() + next.len() <= options.budget() {
         return text + &pieces.concat() + &next;
     }
     let mut left_out = "";
     for piece in pieces {
-        if text.len() + piece.len() + reserve <= options.budget {
+        if text.len() + piece.len() + reserve <= options.budget() {
             text.push_str(&piece);
         } else if !piece.is_empty() {
             left_out = NOT_ALL;
@@ -151,7 +151,7 @@ fn short(text: &str) -> Line<'_> {
 /// A plan for a reviewer.
 struct PlanReport<'v, 'a> {
     view: &'v View<'a>,
-    options: &'v ReportOptions<'v>,
+    options: &'v TextView,
     parts: &'v [(Part, Vec<Item<'a>>)],
 }
 
@@ -195,10 +195,10 @@ impl<'a> PlanReport<'_, 'a> {
         let known = deletes.iter().map(|change| format!("- {}\n", draw(&delete(change, self.options.now))));
         let full = self::deletes(&deletes, &known.collect::<String>());
         let compact = self::deletes(&deletes, &names(deletes.iter().map(|change| &change.key)));
-        let room = self.options.budget.saturating_sub(text.len() + reserve);
+        let room = self.options.budget().saturating_sub(text.len() + reserve);
         text.push_str(if full.len() * 2 > room && compact.len() < full.len() { &compact } else { &full });
-        let over = text.len() + reserve > self.options.budget;
-        let left = self.options.budget.saturating_sub(text.len() + reserve);
+        let over = text.len() + reserve > self.options.budget();
+        let left = self.options.budget().saturating_sub(text.len() + reserve);
         let mut room = Room { text, left };
         room.put(&namespaces(plan));
         let mut shown = deletes.len() + self.replaces(&mut room, total == 1);
@@ -271,7 +271,7 @@ impl<'a> PlanReport<'_, 'a> {
             text.push_str(". ");
         }
         if over {
-            let budget = digits(self.options.budget);
+            let budget = digits(self.options.budget());
             text.push_str(&format!(
                 "This is longer than {budget} bytes: deletes, guards and what is blocked are never left out. "
             ));

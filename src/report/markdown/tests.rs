@@ -1,6 +1,5 @@
 //! Budgets, counts, and texts that try to break out, read back by a CommonMark parser.
 
-use std::sync::LazyLock;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options as Reading, Parser, Tag, TagEnd};
 
@@ -12,7 +11,7 @@ use crate::plan::{Action, ActionKind, Attribution, Cause, GuardName, Plan, Scope
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, StackReport};
 use crate::report::line::digits;
 use crate::report::view::View;
-use crate::report::{ReportOptions, TextView, text};
+use crate::report::{TextView, text};
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
 const SIZES: [usize; 3] = [1, 50, 5_000];
@@ -80,21 +79,20 @@ fn counted(changes: usize) -> String {
     format!("{} change{}", digits(changes), if changes == 1 { "" } else { "s" })
 }
 
-fn options(budget: usize) -> ReportOptions<'static> {
-    static VIEW: LazyLock<TextView> = LazyLock::new(TextView::default);
+fn options(budget: usize) -> TextView {
     let command = "trueup plan endpoints --format html".to_owned();
-    ReportOptions { budget, command, ..ReportOptions::new(&VIEW) }
+    TextView { budget: Some(budget), command, ..TextView::default() }
 }
 
 fn view() -> TextView {
     TextView { call: "endpoints".to_owned(), ..TextView::default() }
 }
 
-fn of_plan(plan: &Plan, options: &ReportOptions<'_>) -> String {
-    report::report(&View::of_plan(plan, None, &view()), options)
+fn of_plan(plan: &Plan, options: &TextView) -> String {
+    report::report(&View::of_plan(plan, &view()), options)
 }
 
-fn of_check(check: &Check, options: &ReportOptions<'_>) -> String {
+fn of_check(check: &Check, options: &TextView) -> String {
     report::report(&View::of_check(check, "endpoints"), options)
 }
 
@@ -455,7 +453,7 @@ fn a_single_change_is_open_and_rows_of_zeros_are_left_out() {
 fn a_delete_names_its_time_with_its_age_and_no_ownership_annotation() {
     let plan = sample_tests::plan(2, false);
     let now = "2026-11-21T16:02:11Z".parse().ok();
-    let text = of_plan(&plan, &ReportOptions { now, ..options(BUDGET) });
+    let text = of_plan(&plan, &TextView { now, ..options(BUDGET) });
     assert!(text.contains("last changed 2026-11-19 14:02 UTC (2 d ago)"), "{text}");
     assert!(!text.contains("trueup/stack"), "{text}");
 }
@@ -465,7 +463,7 @@ fn a_delete_names_its_time_with_its_age_and_no_ownership_annotation() {
 fn markdown_pages_are_written_for_a_browser_where_one_asks() {
     let Some(directory) = std::env::var_os("TRUEUP_PAGES").map(std::path::PathBuf::from) else { return };
     let now = "2026-11-21T16:02:11Z".parse().ok();
-    let options = ReportOptions { now, ..options(BUDGET) };
+    let options = TextView { now, ..options(BUDGET) };
     let write = |name: &str, text: &str| {
         let reading = Reading::ENABLE_TABLES | Reading::ENABLE_GFM;
         let mut body = String::new();

@@ -1,11 +1,10 @@
 //! What was found or done in several stacks as text: each under its directory, and the sum.
 
 use super::draw;
-use crate::report::TextView;
 use crate::report::facts::stack;
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, styled, took};
-use crate::report::{ReportOptions, Role};
+use crate::report::{Role, TextView};
 
 /// Each stack under its directory, and the sum.
 pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
@@ -21,7 +20,7 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
                 let errors = Line::count(checked.diagnostics.len(), "error");
                 loud(Role::Wrong, fleet.command.undone(), &errors, &view)
             }
-            Ok(report) => report.report().text(&ReportOptions::new(&view)),
+            Ok(report) => report.report().text(&view),
         };
         let plan = part.outcome.as_ref().ok().and_then(StackReport::plan);
         let url = plan.map(|plan| line!["  (", code(&plan.service.base_url), ")"]);

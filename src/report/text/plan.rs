@@ -2,7 +2,6 @@
 //! apply exactly this plan.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use super::{change, draw, notes};
 use crate::plan::{ActionKind, Note, Plan};
@@ -13,17 +12,16 @@ use crate::report::line::{Line, code, took};
 use crate::report::view::{outcome, plan as view_of};
 use crate::report::{Role, document, json};
 
-/// A plan, line by line, with its counts, its digest and the next thing to do. `saved` is the file
-/// that the plan was written to.
-pub fn plan(plan: &Plan, saved: Option<&Path>, view: &TextView) -> String {
-    document::text(|out| write_plan(plan, saved, view, out))
+/// A plan, line by line, with its counts, its digest and the next thing to do.
+pub fn plan(plan: &Plan, view: &TextView) -> String {
+    document::text(|out| write_plan(plan, view, out))
 }
 
 /// Writes [`plan`] change by change, so that its text is never in memory as a whole.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_plan(plan: &Plan, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
     let unknown = plan.unknown().next().is_some();
     if plan.changes.is_empty() && plan.blocked.is_empty() && !unknown {
         return write!(out, "{}{}", settings(plan, view), in_sync(plan, view));
@@ -87,7 +85,7 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
         ".   digest ",
         code(digest.short())
     ]);
-    let commands = draw::commands(&facts::commands(plan, &digest, saved, view), view);
+    let commands = draw::commands(&facts::commands(plan, &digest, view), view);
     write!(out, "\n{}{counts}\n{commands}", draw::blocks(&outcome::guards(plan), view))
 }
 

@@ -1,7 +1,6 @@
 //! The views of a plan and of a check.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use crate::report::line::{Line, code, foreign, moment, styled};
 
@@ -17,8 +16,8 @@ use crate::report::{Role, TextView};
 const GUARDS: usize = 3;
 
 impl<'a> View<'a> {
-    /// The view of a plan. `saved` is the file to which it was written.
-    pub fn of_plan(plan: &'a Plan, saved: Option<&Path>, view: &TextView) -> Self {
+    /// The view of a plan.
+    pub fn of_plan(plan: &'a Plan, view: &TextView) -> Self {
         let digest = plan.digest();
         let (kind, heading) = match (plan.undone(), plan.handed_over()) {
             (Some(run), _) => ("rollback", line!["Rollback of ", code(run.as_str()), ", ", stack(plan)]),
@@ -44,7 +43,7 @@ impl<'a> View<'a> {
             settings: settings(plan),
             content: Content::Plan(facts::parts(plan)),
             notes: notes::lines(plan),
-            commands: facts::commands(plan, &digest, saved, view),
+            commands: facts::commands(plan, &digest, view),
         }
     }
 

@@ -177,7 +177,7 @@ impl Report for RunDocument {
         out.write_all(safe::json(&self.sealed()).as_bytes())
     }
 
-    fn draw(&self, format: Format, _: &ReportOptions<'_>) -> Option<String> {
+    fn draw(&self, format: Format, _: &TextView) -> Option<String> {
         (format == Format::Prometheus).then(|| prometheus::run(self))
     }
 }

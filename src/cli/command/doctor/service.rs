@@ -158,7 +158,7 @@ async fn read_all(reader: &Reader, (namespaces, kinds, defined): Lists<'_>, heal
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Report as _, ReportOptions, TextView};
+    use crate::report::{Report as _, TextView};
 
     #[test]
     fn what_a_failure_is_chooses_the_advice_and_not_its_words() {
@@ -179,7 +179,7 @@ mod tests {
             let mut health = Health::default();
             let now = "2026-11-21T10:00:00Z".parse().expect("a time");
             clock(service.map(|time| time.parse().expect("a time")), now, &mut health);
-            health.text(&ReportOptions::new(&TextView::default()))
+            health.text(&TextView::default())
         };
         assert!(found(Some("2026-11-21T09:59:01Z")).starts_with("ok "));
         assert!(found(Some("2026-11-21T09:40:00Z")).contains("20 minutes ahead of the service"));
