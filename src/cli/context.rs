@@ -30,6 +30,7 @@ const TRACEPARENT: &str = "TRACEPARENT";
 const TRACESTATE: &str = "TRACESTATE";
 
 /// What every command receives.
+#[derive(Clone)]
 pub struct Context {
     /// The global flags, with the environment of the configuration that a variable chooses where no flag does.
     pub global: GlobalArgs,
@@ -51,7 +52,7 @@ pub struct Context {
     proxies: Rc<OnceCell<Proxies>>,
     /// Whether it was reported that exceptions from the proxy are unclear.
     is_unclear: Rc<OnceCell<()>>,
-    started: RefCell<Vec<Running>>,
+    started: Rc<RefCell<Vec<Running>>>,
     begun: Instant,
 }
 
@@ -92,7 +93,7 @@ impl Context {
             state: Rc::default(),
             proxies: Rc::default(),
             is_unclear: Rc::default(),
-            started: RefCell::default(),
+            started: Rc::default(),
             begun: Instant::now(),
         }
     }
@@ -130,19 +131,12 @@ impl Context {
     /// `output`. It starts no embedded service: the stacks share that of this one.
     pub fn of_stack(&self, environment: &StackEnvironment, output: Output, tenants: &Rc<Tenants>) -> Self {
         let mut context = Self {
-            global: self.global.clone(),
-            call: self.call.clone(),
-            environment: self.environment.clone(),
             output,
-            policy: self.policy.clone(),
             tenants: Rc::clone(tenants),
             findings: Some(Rc::default()),
             ids: OnceCell::from(self.ids()),
-            state: Rc::clone(&self.state),
-            proxies: Rc::clone(&self.proxies),
-            is_unclear: Rc::clone(&self.is_unclear),
-            started: RefCell::default(),
-            begun: self.begun,
+            started: Rc::default(),
+            ..self.clone()
         };
         if let StackEnvironment::Chosen(name) = environment {
             context.global.env.clone_from(name);
