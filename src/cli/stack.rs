@@ -232,7 +232,7 @@ pub fn unmatched_live(selection: &Selection, live: &Live) -> Option<UnmatchedFil
 ///
 /// # Errors
 /// Those of [`check_filters`].
-fn matched(context: &Context, stack: &Stack) -> Result<()> {
+pub fn check_matched(context: &Context, stack: &Stack) -> Result<()> {
     check_filters(context, stack, Some(&matched_in(&stack.selection, &stack.loaded)))
 }
 
@@ -328,16 +328,6 @@ pub fn kinds_in(namespaces: &BTreeSet<Namespace>) -> BTreeSet<KindName> {
     KindName::all().filter(|kind| namespaces.iter().any(|name| kind.kind().can_be_in(name.as_str()))).collect()
 }
 
-/// [`open`], and refuses a filter that matches no definition.
-///
-/// # Errors
-/// Those of [`open`], and such a filter.
-pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
-    let stack = open(context, scope)?;
-    matched(context, &stack)?;
-    Ok(stack)
-}
-
 /// Loads a stack and returns its problems as a value.
 ///
 /// # Errors
@@ -347,13 +337,11 @@ pub fn check(context: &Context, scope: &ScopeArgs) -> Result<Result<Stack, Diagn
         Ok(loaded) => loaded,
         Err(diagnostics) => return Ok(Err(diagnostics)),
     };
-    let stack = match without_definitions(&loaded, &Selection::all()) {
+    match without_definitions(&loaded, &Selection::all()) {
         Some((message, hint)) => {
             let files = loaded.desired.files;
-            return Ok(Err(Diagnostics::new(vec![Diagnostic::without_place(message, hint)], files)));
+            Ok(Err(Diagnostics::new(vec![Diagnostic::without_place(message, hint)], files)))
         }
-        None => opened(context, scope, Ok(loaded))?,
-    };
-    matched(context, &stack)?;
-    Ok(Ok(stack))
+        None => opened(context, scope, Ok(loaded)).map(Ok),
+    }
 }

@@ -55,7 +55,7 @@ fn status(checked: &Validation) -> ExitStatus {
 fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Validation> {
     let checked = match format {
         // People read the problems on stderr, drawn as a compiler draws them.
-        Format::Text => Ok(stack::open_matched(context, scope)?),
+        Format::Text => Ok(stack::open(context, scope)?),
         _ => stack::check(context, scope)?,
     };
     let stack = match checked {
@@ -65,6 +65,7 @@ fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Validat
             return Ok(Validation { contents: None, diagnostics: wrong.list, prefix });
         }
     };
+    stack::check_matched(context, &stack)?;
     let namespaces = stack.loaded.namespaces().len();
     let Loaded { desired, notes, root, .. } = stack.loaded;
     if format == Format::Text && !notes.is_empty() {
