@@ -2,6 +2,7 @@
 //! is a part like any other and hides none.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -9,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::annotation::{Annotation, Finding};
 use super::facts::plan::Command;
-use super::facts::unread;
+use super::facts::{check, unread};
 use super::line::{Line, Part};
 use super::view::View;
 use super::{Applied, Report, TextView, Validation, sarif, time};
 use crate::drift::{Check, Shard, Verdict};
-use crate::model::{SourceLocation, words};
-use crate::plan::{Digest, Plan};
+use crate::model::{Key, SourceLocation, words};
+use crate::plan::{ActionKind, Digest, Plan};
 
 /// Names that a list of stacks without an end of its own shows.
 pub(super) const NAMES: usize = 12;
@@ -327,7 +328,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// The checks that were made, with their stacks.
-    pub fn checks(&self) -> impl Iterator<Item = (&FleetPart<'a>, &'a Check)> {
+    pub fn checks(&self) -> impl Iterator<Item = (&FleetPart<'a>, &'a Check)> + Clone {
         self.parts.iter().filter_map(|part| match &part.outcome {
             Ok(StackReport::Checked(check)) => Some((part, *check)),
             _ => None,
@@ -340,6 +341,38 @@ impl<'a> Fleet<'a> {
             Ok(StackReport::Planned(plan) | StackReport::Applied(Applied { plan, .. })) => Some((part, *plan)),
             _ => None,
         })
+    }
+
+    /// How many stacks have which state, without those that none has.
+    pub(super) fn states(&self) -> impl Iterator<Item = (usize, StackState)> {
+        let mut numbers: BTreeMap<StackState, usize> = BTreeMap::new();
+        self.parts.iter().for_each(|part| *numbers.entry(part.state()).or_default() += 1);
+        numbers.into_iter().map(|(state, number)| (number, state))
+    }
+
+    /// How many stacks have which state, and the changes of all plans or what all checks found.
+    pub(super) fn headline(&self) -> Line<'static> {
+        let states = self.states().map(|(number, state)| line![number, " ", state.words(self.command)]);
+        let states = Line::joined(states, ", ");
+        let states = (!states.is_empty()).then(|| line![": ", states]);
+        let of = |kind| self.plans().map(|(_, plan)| plan.count(kind)).sum::<usize>();
+        let kinds = ActionKind::ALL.into_iter().map(|kind| (of(kind), kind)).filter(|(number, _)| *number > 0);
+        let changes = kinds.map(|(number, kind)| line![number, " to ", kind.as_str()]);
+        let blocked: Vec<&Key> =
+            self.plans().flat_map(|(_, plan)| &plan.blocked).map(|blocked| &blocked.key).collect();
+        let is_blocked = !blocked.is_empty();
+        let found = match self.command {
+            FleetCommand::Plan => {
+                Line::joined(changes.chain(is_blocked.then(|| line![blocked.len(), " blocked"])), ", ")
+            }
+            FleetCommand::Apply if is_blocked => {
+                Line::count(blocked.len(), Key::noun(blocked.iter().copied())).and(" blocked")
+            }
+            FleetCommand::Drift => Line::joined(check::differing(self.checks().map(|(_, check)| &check.verdicts)), ", "),
+            FleetCommand::Apply | FleetCommand::Validate => Line::default(),
+        };
+        let found = (!found.is_empty()).then(|| line!["; ", found]);
+        line![Line::count(self.parts.len(), "stack"), states, found]
     }
 
     /// The command that applies exactly these plans, if that changes something and is not refused because a list could not

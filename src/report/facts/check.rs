@@ -209,22 +209,22 @@ pub fn numbers<'a>(verdicts: impl Iterator<Item = &'a Verdicts>) -> (usize, usiz
     (drifted, pending)
 }
 
+/// How many objects were changed outside and how many have changes to apply, in words; nothing of what is 0.
+pub fn differing<'v>(verdicts: impl Iterator<Item = &'v Verdicts> + Clone) -> impl Iterator<Item = Line<'static>> {
+    let (drifted, pending) = numbers(verdicts.clone());
+    let noun = Key::noun(verdicts.flat_map(|verdicts| verdicts.objects.keys()));
+    let parts = [(drifted, " changed outside"), (pending, " not applied yet")];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    parts.map(move |(number, words)| Line::count(number, noun).and(words))
+}
+
 /// What a check found, in a line.
 pub fn headline(verdicts: &Verdicts) -> Line<'static> {
-    let (drifted, pending) = numbers(std::iter::once(verdicts));
-    let noun = Key::noun(verdicts.objects.keys());
     let list = if verdicts.unknown.keys().all(|scope| scope.kind.is_endpoint()) { "namespace" } else { "list" };
-    let parts = [
-        (verdicts.unknown.len(), list, " could not be read"),
-        (drifted, noun, " changed outside"),
-        (pending, noun, " not applied yet"),
-    ];
-    let parts: Vec<Line<'static>> = parts
-        .into_iter()
-        .filter(|(number, ..)| *number > 0)
-        .map(|(number, one, words)| Line::count(number, one).and(words))
-        .collect();
-    if parts.is_empty() { line!["in sync"] } else { Line::joined(parts, ", ") }
+    let unread = Some(verdicts.unknown.len()).filter(|number| *number > 0);
+    let unread = unread.map(|number| Line::count(number, list).and(" could not be read"));
+    let line = Line::joined(unread.into_iter().chain(differing(std::iter::once(verdicts))), ", ");
+    if line.is_empty() { line!["in sync"] } else { line }
 }
 
 /// What is accepted, and what of it has ended or fits no more.

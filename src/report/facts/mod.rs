@@ -6,7 +6,6 @@ pub mod edits;
 pub mod notes;
 pub mod plan;
 pub mod reason;
-pub mod stack;
 pub mod unit;
 pub mod unread;
 

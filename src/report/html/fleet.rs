@@ -3,7 +3,6 @@
 use super::{Page, draw};
 use crate::drift::{Check, Verdict};
 use crate::plan::Plan;
-use crate::report::facts::stack;
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackState};
 use crate::report::line::{Line, code, foreign};
 use crate::report::view::{self, Alarm, AlarmKind, Content, Count};
@@ -54,8 +53,8 @@ fn facts(fleet: &Fleet<'_>) -> Vec<Line<'static>> {
             }))
             .collect();
     }
-    let sum = stack::sum(fleet).into_iter();
-    sum.map(|(number, state)| line![Line::count(number, "stack"), ": ", state.words(fleet.command)]).collect()
+    let states = fleet.states();
+    states.map(|(number, state)| line![Line::count(number, "stack"), ": ", state.words(fleet.command)]).collect()
 }
 
 /// What is missing or wrong in the files of a merged report, and the stacks of which nothing is known.

@@ -5,7 +5,6 @@ use super::report::{needed, report};
 use super::{code_span, draw, heads, row};
 use crate::drift::Verdict;
 use crate::report::facts::check as check_facts;
-use crate::report::facts::stack;
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport, StackState};
 use crate::report::line::{Line, code, foreign, styled};
 use crate::report::view::View;
@@ -19,7 +18,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
     let mut text = marker("fleet", None);
     let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
     let word = fleet.command.as_str();
-    text.push_str(&format!("### trueup {word}: {}\n\n", draw(&line![incomplete, stack::headline(fleet)])));
+    text.push_str(&format!("### trueup {word}: {}\n\n", draw(&line![incomplete, fleet.headline()])));
     let column = if fleet.checks().next().is_some() { "verdict" } else { "result" };
     text.push_str(&heads(&["stack", column]));
     let word_of = |word: &'static str| line![styled(Role::Wrong, word), ": "];

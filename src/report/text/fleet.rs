@@ -1,7 +1,6 @@
 //! What was found or done in several stacks as text: each under its directory, and the sum.
 
 use super::draw;
-use crate::report::facts::stack;
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, styled, took};
 use crate::report::{Role, TextView};
@@ -69,7 +68,7 @@ fn loud(role: Role, word: &'static str, reason: &Line<'_>, view: &TextView) -> S
 /// How many stacks have which result, and what a merged report is made of.
 fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
     let elapsed = view.elapsed.map(|time| line!["   ", took(time)]);
-    let mut text = format!("{}\n", view.plain(&line![stack::headline(fleet), elapsed]));
+    let mut text = format!("{}\n", view.plain(&line![fleet.headline(), elapsed]));
     if let Some(merged) = fleet.merged {
         let problems = fleet.problems.len();
         let problems = (problems > 0).then(|| line!["; ", Line::count(problems, "problem")]);
