@@ -73,8 +73,8 @@ fn counts(fleet: &Fleet<'_>) -> Vec<Count> {
     let plans: Vec<&Plan> = fleet.plans().map(|(_, plan)| plan).collect();
     let checks: Vec<&Check> = fleet.checks().map(|(_, check)| check).collect();
     let mut counts = match fleet.command {
-        FleetCommand::Drift => view::plan::counts_of_checks(&checks),
-        _ => view::plan::counts(&plans),
+        FleetCommand::Drift => view::counts_of_checks(&checks),
+        _ => view::counts(&plans),
     };
     let unknown = fleet.without_result().into_iter().filter(|none| none.state != StackState::Failed);
     let unknown: usize = unknown.map(|none| none.names.len()).sum();

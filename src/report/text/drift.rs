@@ -11,7 +11,7 @@ use crate::report::facts::check::{self as facts, Row, State, Value};
 use crate::report::facts::edits::Sign;
 use crate::report::facts::notes as note_facts;
 use crate::report::line::{Line, at, code, key, took};
-use crate::report::view::{Table, outcome, plan as view_of};
+use crate::report::view::{self as view_of, Table, outcome};
 
 /// Longer differences, in characters, are not part of the table.
 const LONG: usize = 100;

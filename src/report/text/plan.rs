@@ -9,7 +9,7 @@ use crate::report::TextView;
 use crate::report::facts::plan::{self as facts, Item, Part, sign};
 use crate::report::facts::{notes as note_facts, unread};
 use crate::report::line::{Line, code, took};
-use crate::report::view::{outcome, plan as view_of};
+use crate::report::view::{self as view_of, outcome};
 use crate::report::{Role, document, json};
 
 /// A plan, line by line, with its counts, its digest and the next thing to do.

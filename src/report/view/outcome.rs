@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::time::Duration;
 
-use super::plan::{consents, settings};
-use super::{Alarm, Block, Blocks, Table, unread};
+use super::{Alarm, Block, Blocks, Table, consents, settings, unread};
 use crate::kind::KindName;
 use crate::model::{Json, Key, Scope};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
