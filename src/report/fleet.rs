@@ -358,8 +358,7 @@ impl<'a> Fleet<'a> {
         let of = |kind| self.plans().map(|(_, plan)| plan.count(kind)).sum::<usize>();
         let kinds = ActionKind::ALL.into_iter().map(|kind| (of(kind), kind)).filter(|(number, _)| *number > 0);
         let changes = kinds.map(|(number, kind)| line![number, " to ", kind.as_str()]);
-        let blocked: Vec<&Key> =
-            self.plans().flat_map(|(_, plan)| &plan.blocked).map(|blocked| &blocked.key).collect();
+        let blocked: Vec<&Key> = self.plans().flat_map(|(_, plan)| &plan.blocked).map(|blocked| &blocked.key).collect();
         let is_blocked = !blocked.is_empty();
         let found = match self.command {
             FleetCommand::Plan => {
@@ -368,7 +367,9 @@ impl<'a> Fleet<'a> {
             FleetCommand::Apply if is_blocked => {
                 Line::count(blocked.len(), Key::noun(blocked.iter().copied())).and(" blocked")
             }
-            FleetCommand::Drift => Line::joined(check::differing(self.checks().map(|(_, check)| &check.verdicts)), ", "),
+            FleetCommand::Drift => {
+                Line::joined(check::differing(self.checks().map(|(_, check)| &check.verdicts)), ", ")
+            }
             FleetCommand::Apply | FleetCommand::Validate => Line::default(),
         };
         let found = (!found.is_empty()).then(|| line!["; ", found]);

@@ -46,7 +46,7 @@ pub fn in_force(context: &Context, settings: &Safeguards) -> InForce {
 
 /// Writes the document of a run that ended; one of several runs has a file of its own in each directory. A file that
 /// cannot be written is an error at the end of the command: the outcome goes first.
-pub fn write(context: &Context, files: &[WrittenReport], is_one_of_several: bool, run: &RunId) {
+pub fn write(context: &Context, files: &[WrittenReport], run: &RunId) {
     if files.is_empty() {
         return;
     }
@@ -63,7 +63,7 @@ pub fn write(context: &Context, files: &[WrittenReport], is_one_of_several: bool
     let view = TextView::default();
     // One that cannot be written costs no other.
     for WrittenReport { format, path } in files {
-        let path = if is_one_of_several { path.join(file_name(&document, *format)) } else { path.clone() };
+        let path = if context.findings.is_some() { path.join(file_name(&document, *format)) } else { path.clone() };
         let written = match format {
             // What reads metrics is another user.
             Format::Prometheus => file::replace(&path, |out| report::write(&document, *format, &view, out)),

@@ -197,11 +197,10 @@ impl<'a> PendingRun<'a> {
             self.check_gates(&self.plan, &self.trust.safeguards.gates.blocking()).await?;
         }
         let progress = RunProgress::new(self.context, &self.plan);
-        let is_one_of_several = stop.is_some();
         let (journal, options) = self.begin(&progress, stop, None).await?;
         let writer = self.connection.writer()?;
         let mut outcome = apply::run(approved, &writer, &journal, &progress, options).await;
-        self.keep(&journal, is_one_of_several, &mut outcome);
+        self.keep(&journal, &mut outcome);
         Ok(outcome)
     }
 
@@ -217,7 +216,7 @@ impl<'a> PendingRun<'a> {
         let writer = self.connection.writer()?;
         let mut outcome = apply::resume(record, &writer, &journal, &progress, options).await;
         drop(progress);
-        self.keep(&journal, false, &mut outcome);
+        self.keep(&journal, &mut outcome);
         Ok(self.report(&outcome, record.made()))
     }
 
@@ -292,12 +291,12 @@ impl<'a> PendingRun<'a> {
     }
 
     /// Writes the documents of a run that ended. What its journal lacks is an error at the end of the command.
-    fn keep(&self, journal: &Journal, is_one_of_several: bool, outcome: &mut Outcome) {
+    fn keep(&self, journal: &Journal, outcome: &mut Outcome) {
         outcome.unrecorded = journal.is_removed();
         if let Some(error) = journal.failure() {
             self.context.output.note_unwritten(format!("the record of the run is not complete: {error}"));
         }
-        document::write(self.context, &self.decision.write, is_one_of_several, &outcome.run);
+        document::write(self.context, &self.decision.write, &outcome.run);
     }
 
     /// The status of an apply of the plan; without an outcome it had no changes.

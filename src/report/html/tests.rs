@@ -4,9 +4,9 @@ use super::super::sample_tests::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::Plan;
+use crate::report::TextView;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::view::View;
-use crate::report::{TextView};
 
 fn page(count: usize, hostile: bool) -> String {
     render(&sample_tests::plan(count, hostile))

@@ -80,12 +80,7 @@ fn commands(view: &View<'_>) -> String {
 }
 
 /// The rows of a check, a value each, while the budget lasts.
-fn check(
-    view: &View<'_>,
-    options: &TextView,
-    (rows, accepted): (&[Row<'_>], &[Line<'_>]),
-    mut text: String,
-) -> String {
+fn check(view: &View<'_>, options: &TextView, (rows, accepted): (&[Row<'_>], &[Line<'_>]), mut text: String) -> String {
     let names = [Key::noun(rows.iter().map(|row| row.key)), "field", "defined", "live", "why", "since"];
     let rows: Vec<String> = rows.iter().flat_map(cells).map(|cells| row(&cells)).collect();
     let (total, next) = (rows.len(), commands(view));

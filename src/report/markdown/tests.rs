@@ -1,6 +1,5 @@
 //! Budgets, counts, and texts that try to break out, read back by a CommonMark parser.
 
-
 use pulldown_cmark::{CodeBlockKind, Event, Options as Reading, Parser, Tag, TagEnd};
 
 use super::super::sample_tests::{self, HOSTILE};
