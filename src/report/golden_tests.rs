@@ -397,7 +397,7 @@ fn answers(text: &str, use_report: &mut UseReport<'_>) {
     let namespace = Namespace::parse("system").expect("a name");
     let upgrade = SiteUpgrade { namespace: &namespace, site: text, progress: Some(&progress) };
     use_report("upgrade", &upgrade, Format::OF_ANSWERS);
-    let list = OperationList { only: Some(Operation::ObjectCreate), layout: Layout::Uniform };
+    let list = OperationList::new(Some(Operation::ObjectCreate), Layout::Uniform);
     use_report("operations", &list, Format::OF_ANSWERS);
     let place = || SourceLocation { file: format!("endpoints/{text}.yaml"), line: 7, column: 3 };
     let value = |path: &str, source, place: Option<SourceLocation>| ExplainedValue {

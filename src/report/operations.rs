@@ -5,37 +5,6 @@ use crate::api::{BodyKind, Operation, OperationEntry, Parameter, Request, RetryC
 use crate::model::Layout;
 use crate::report::prelude::*;
 
-/// Which operations are listed.
-#[derive(Debug, Clone, Copy)]
-pub struct OperationList {
-    /// Only this one.
-    pub only: Option<Operation>,
-    /// With its paths and parameters in this layout.
-    pub layout: Layout,
-}
-
-impl Report for OperationList {
-    written_as!("operations", |list: &Self| list.report());
-
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
-        let mut blocks = Blocks::default();
-        for operation in self.report().operations {
-            blocks.gap();
-            blocks.append(operation.blocks());
-        }
-        blocks
-    }
-}
-
-impl OperationList {
-    /// The operations as the content of a JSON document.
-    fn report(self) -> OperationsReport {
-        let entries = TABLE.iter().filter(|entry| self.only.is_none_or(|only| only == entry.operation));
-        let operations = entries.map(|entry| DescribedOperation::new(entry, self.layout)).collect();
-        OperationsReport { layout: self.layout, operations }
-    }
-}
-
 /// A request before it is sent.
 pub fn request(request: &Request, view: &TextView) -> String {
     let entry = request.operation.entry();
@@ -56,9 +25,30 @@ fn meaning(body: BodyKind) -> Option<&'static str> {
 
 /// Operations, as JSON.
 #[derive(Serialize, JsonSchema)]
-pub struct OperationsReport {
+pub struct OperationList {
     layout: Layout,
     operations: Vec<DescribedOperation>,
+}
+
+impl OperationList {
+    /// All operations, or one, with their paths and parameters in a layout.
+    pub fn new(only: Option<Operation>, layout: Layout) -> Self {
+        let entries = TABLE.iter().filter(|entry| only.is_none_or(|only| only == entry.operation));
+        Self { layout, operations: entries.map(|entry| DescribedOperation::new(entry, layout)).collect() }
+    }
+}
+
+impl Report for OperationList {
+    written_as!("operations");
+
+    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+        let mut blocks = Blocks::default();
+        for operation in &self.operations {
+            blocks.gap();
+            blocks.append(operation.blocks());
+        }
+        blocks
+    }
 }
 
 /// One operation.
@@ -99,12 +89,12 @@ impl DescribedOperation {
         }
     }
 
-    fn blocks(self) -> Blocks<'static> {
+    fn blocks(&self) -> Blocks<'_> {
         let mut blocks = Blocks::from(line![styled(Role::Strong, self.name)]);
         blocks.item(line![self.description]);
-        blocks.item(line![foreign(self.method), " ", self.path]);
+        blocks.item(line![foreign(&self.method), " ", self.path]);
         blocks.item(line![
-            foreign(self.risk),
+            foreign(&self.risk),
             if self.changes_something { " risk, changes something" } else { " risk, reads" },
             self.side_effect.map(|effect| line![", side effect: ", effect]),
             if self.sent_once { ", sent once" } else { "" },

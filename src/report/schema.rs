@@ -106,7 +106,7 @@ kinds! {
     /// The JSON of upgrades status
     UpgradeStatus = "upgrade_status" => report::<upgrade::SiteUpgrade<'_>>("upgrade_status"),
     /// The JSON of call --list
-    Operations = "operations" => report::<operations::OperationsReport>("operations"),
+    Operations = "operations" => report::<operations::OperationList>("operations"),
 }
 
 /// The language of the schemas.

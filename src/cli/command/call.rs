@@ -45,8 +45,7 @@ impl Execute for CallArgs {
         let layout = settings::layout(context, &config)?;
         let operation = self.operation.as_deref().map(operation).transpose()?;
         let Some(operation) = operation.filter(|_| !self.list) else {
-            let list = OperationList { only: operation, layout };
-            context.output.report(&list, self.format);
+            context.output.report(&OperationList::new(operation, layout), self.format);
             return Ok(ExitStatus::Done);
         };
         let (request, key) = request(self, operation, layout)?;

@@ -115,12 +115,6 @@ pub fn parts(plan: &Plan) -> Vec<(Part, Vec<Item<'_>>)> {
     parts.into_iter().filter(|(part, items)| *part == Part::ThisChange || !items.is_empty()).collect()
 }
 
-/// How many changes of each kind an apply makes: `2 to create`.
-pub fn actions(plan: &Plan) -> Vec<(ActionKind, usize)> {
-    let kinds = [ActionKind::Create, ActionKind::Replace, ActionKind::Recreate, ActionKind::Delete];
-    kinds.into_iter().map(|kind| (kind, plan.count(kind))).filter(|(_, number)| *number > 0).collect()
-}
-
 /// How many of them are whose, if not all are of this change.
 pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
     let listed = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate);
@@ -146,10 +140,10 @@ pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
 
 /// What an apply does and what it leaves, in a line, with `more` behind it; empty where there is nothing of it.
 pub fn headline<'p>(plan: &'p Plan, more: impl IntoIterator<Item = Line<'p>>) -> Line<'p> {
-    let mut actions: Vec<Line<'_>> = actions(plan)
-        .into_iter()
-        .map(|(kind, number)| line![number, " to ", kind.as_str(), adopted(plan, kind)])
-        .collect();
+    let kinds = [ActionKind::Create, ActionKind::Replace, ActionKind::Recreate, ActionKind::Delete];
+    let counts = kinds.into_iter().map(|kind| (kind, plan.count(kind))).filter(|(_, number)| *number > 0);
+    let actions = counts.map(|(kind, number)| line![number, " to ", kind.as_str(), adopted(plan, kind)]);
+    let mut actions: Vec<Line<'_>> = actions.collect();
     let whose: Vec<Line<'_>> = whose(plan).into_iter().map(|(number, words)| line![number, " ", words]).collect();
     // What is only annotated is attributed to none.
     let annotates = if plan.transferred().is_some() { " to move" } else { " to annotate" };

@@ -38,12 +38,7 @@ impl Report for Applied<'_> {
         unmade.gap();
         blocks.append(unmade);
         blocks.line(sum(outcome, earlier));
-        let except = NotAsWanted {
-            plan,
-            in_doubt: outcome.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
-            not_done: outcome.steps.iter().filter(|step| !step.result.is_done()).count(),
-        };
-        blocks.append(verification(&outcome.verification, except));
+        blocks.append(verification(outcome, plan));
         blocks.append(next(outcome, plan, view));
         blocks
     }
@@ -254,11 +249,13 @@ fn kind_sum(steps: &[&ChangeStep], kind: ActionKind) -> Option<Line<'static>> {
     Some(line![all, verb, Line::joined(safety, ", "), ")"])
 }
 
-fn verification<'a>(verification: &'a Verification, except: NotAsWanted<'_>) -> Blocks<'a> {
-    match verification {
+fn verification<'a>(outcome: &'a Outcome, plan: &Plan) -> Blocks<'a> {
+    match &outcome.verification {
         Verification::Verified { reads } => {
             let after = (*reads != 1).then(|| line![", after ", u64::from(*reads), " reads"]);
-            verified(except).and(after).and(".").into()
+            let in_doubt = outcome.steps.iter().filter(|step| step.result.is_in_doubt()).count();
+            let not_done = outcome.steps.iter().filter(|step| !step.result.is_done()).count();
+            verified(plan, in_doubt, not_done).and(after).and(".").into()
         }
         Verification::Differs { left } => {
             let mut blocks = Blocks::default();
@@ -280,20 +277,9 @@ fn verification<'a>(verification: &'a Verification, except: NotAsWanted<'_>) -> 
     }
 }
 
-/// What a verification does not look at, because the run did not prove that it made it.
-#[derive(Clone, Copy)]
-pub struct NotAsWanted<'a> {
-    /// The plan, with what it blocked.
-    pub plan: &'a Plan,
-    /// Changes whose write may have taken effect.
-    pub in_doubt: usize,
-    /// All changes that are not known to be made, those in doubt among them.
-    pub not_done: usize,
-}
-
-/// That live is as wanted, except for what is blocked, in doubt or not made.
-pub fn verified(except: NotAsWanted<'_>) -> Line<'static> {
-    let NotAsWanted { plan, in_doubt, not_done } = except;
+/// That live is as wanted, except for what is blocked, in doubt or not made. `not_done` are all changes that are not known to
+/// be made, those in doubt among them.
+pub fn verified(plan: &Plan, in_doubt: usize, not_done: usize) -> Line<'static> {
     let parts = [(plan.blocked.len(), " blocked"), (in_doubt, " in doubt"), (not_done - in_doubt, " not made")];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let except = Line::joined(parts.map(|(count, what)| line![count, what]), ", ");

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::outcome::{NotAsWanted, verified};
+use super::outcome::verified;
 use crate::model::RunId;
 use crate::plan::Plan;
 use crate::report::facts::plan::{consents, prune_flags};
@@ -150,13 +150,12 @@ impl Report for RunDocument {
         }
         blocks.gap();
         blocks.line(line![run.done, " of ", run.planned.whole(), " done, ", ended(run), "."]);
-        let except = NotAsWanted {
-            plan,
-            in_doubt: self.steps.iter().filter(|step| step.result.is_in_doubt()).count(),
-            not_done: self.steps.iter().filter(|step| !step.result.is_done()).count(),
-        };
         match &self.verification {
-            Some(Verification::Verified { .. }) => blocks.line(verified(except).and(".")),
+            Some(Verification::Verified { .. }) => {
+                let in_doubt = self.steps.iter().filter(|step| step.result.is_in_doubt()).count();
+                let not_done = self.steps.iter().filter(|step| !step.result.is_done()).count();
+                blocks.line(verified(plan, in_doubt, not_done).and("."));
+            }
             Some(Verification::Differs { .. }) => {
                 blocks.line(line!["Not verified: live still differs from what was asked for."]);
             }
