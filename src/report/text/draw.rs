@@ -113,15 +113,6 @@ fn alarm(alarm: &Alarm<'_>, view: &TextView) -> String {
     text
 }
 
-/// Alarms, and an empty line behind them.
-pub(super) fn alarms<'a>(all: impl IntoIterator<Item = &'a Alarm<'a>>, view: &TextView) -> String {
-    let mut text: String = all.into_iter().map(|one| alarm(one, view)).collect();
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text
-}
-
 /// Commands with what they are for, below one another.
 pub(super) fn commands(commands: &[Command], view: &TextView) -> String {
     let width = commands.iter().map(|command| command.label.len()).max().unwrap_or_default();

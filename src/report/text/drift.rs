@@ -26,25 +26,22 @@ pub fn drift(check: &Check, view: &TextView) -> String {
     }
     let (rows, accepted) = (facts::rows(check), facts::acknowledged(check));
     let (outside, rest): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().partition(|row| row.state.is_outside());
-    let changed: Vec<Vec<Line<'_>>> = outside.iter().flat_map(|row| cells(row, true)).collect();
-    text.push_str(&table("changed outside", check.plan.noun(), changed, view));
+    let headings = [check.plan.noun(), "field", "defined", "live", ""];
+    let changed = outside.iter().flat_map(|row| cells(row, true));
+    text.push_str(&table("changed outside", headings, changed, view));
     // Of a whole object the table above says it.
     let blocked = rows.iter().filter(|row| row.is_blocked && !(row.state.is_outside() && row.values.is_empty()));
     let pending: Vec<&Row<'_>> = rest.iter().copied().filter(|row| row.state == State::Pending).collect();
     let mixed = outside.iter().flat_map(|row| cells(row, false));
     let (shown, named) = pending.split_at(pending.len().min(VALUES));
-    let to_apply: Vec<Vec<Line<'_>>> = mixed.chain(shown.iter().flat_map(|row| cells(row, false))).collect();
-    text.push_str(&table("not applied yet", check.plan.noun(), to_apply, view));
+    let to_apply = mixed.chain(shown.iter().flat_map(|row| cells(row, false)));
+    text.push_str(&table("not applied yet", headings, to_apply, view));
     if !named.is_empty() {
         let names = Line::some_of(named.iter().map(|row| row.key.to_string()), VALUES);
         text.push_str(&format!("    and {}\n", view.plain(&names)));
     }
-    let blocked: Vec<Vec<Line<'_>>> = blocked.map(|row| vec![line![key(row.key)], row.why.clone()]).collect();
-    if !blocked.is_empty() {
-        let mut table = Table::new(["", ""]).titled(line!["blocked"], 4);
-        table.rows = blocked;
-        text.push_str(&format!("\n{}", draw::table(&table, view)));
-    }
+    let blocked = blocked.map(|row| vec![line![key(row.key)], row.why.clone()]);
+    text.push_str(&table("blocked", ["", ""], blocked, view));
     if !accepted.is_empty() {
         text.push_str("\n  acknowledged\n");
         text.extend(accepted.iter().map(|line| format!("    {}\n", view.line(line))));
@@ -95,14 +92,15 @@ fn headline(check: &Check, view: &TextView) -> String {
     format!("{}  {}{outside}\n", view.palette.paint(role, word), view.plain(&text))
 }
 
-/// A table of values below its title, an empty line before it; nothing without rows.
-fn table(title: &'static str, noun: &'static str, rows: Vec<Vec<Line<'_>>>, view: &TextView) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let mut table = Table::new([noun, "field", "defined", "live", ""]).titled(line![title], 4);
-    table.rows = rows;
-    format!("\n{}", draw::table(&table, view))
+/// A table below its title, an empty line before it; nothing without rows.
+fn table<'a, const N: usize>(
+    title: &'static str,
+    headings: [&'static str; N],
+    rows: impl Iterator<Item = Vec<Line<'a>>>,
+    view: &TextView,
+) -> String {
+    let table = Table { rows: rows.collect(), ..Table::new(headings).titled(line![title], 4) };
+    if table.rows.is_empty() { String::new() } else { format!("\n{}", draw::table(&table, view)) }
 }
 
 /// Key, field, the defined and the live value, and what else is known: of what was changed outside, or of the rest.

@@ -30,8 +30,8 @@ pub fn write_plan(plan: &Plan, view: &TextView, out: &mut dyn Write) -> io::Resu
         return write!(out, "{}{}", settings(plan, view), draw::blocks(&outcome::incomplete(plan), view));
     }
     let (parts, digest) = (facts::parts(plan), plan.digest());
-    let consents = view_of::consents(plan);
-    write!(out, "{}{}{}", draw::alarms(&consents, view), settings(plan, view), header(plan, view))?;
+    let consents = draw::blocks(&outcome::consented(plan), view);
+    write!(out, "{consents}{}{}", settings(plan, view), header(plan, view))?;
     let is_alone = parts.len() == 1;
     for (part, items) in &parts {
         if !is_alone {
