@@ -3,7 +3,6 @@
 
 use crate::cli::args::ApplyArgs;
 use crate::cli::command::prelude::*;
-use crate::cli::output::report_files;
 use crate::cli::run::{PendingRun, RunLimits, approval, document};
 use crate::cli::stacks::targets::{self, Targets};
 use crate::cli::stacks::{defined_elsewhere, rollout};
@@ -56,7 +55,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let record = session::run_to_change(context, name, journal::find_newest).await?;
     let plan = &record.header.plan;
     let left = record.left();
-    report_files::check(None, &arguments.decision.write)?;
+    output::check_files(None, &arguments.decision.write)?;
     // A run that ended between its last change and its end was not verified.
     if let (0, RunStatus::Finished, Some(closing)) = (left, record.ending(), &record.closing) {
         let status = ExitStatus::of_results(|| record.results(), &closing.verification, plan);

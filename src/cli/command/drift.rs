@@ -3,7 +3,6 @@
 
 use crate::cli::command::prelude::*;
 use crate::cli::drift_store::DriftStore;
-use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
@@ -64,8 +63,8 @@ impl Execute for DriftArgs {
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        report_files::check(self.files.output.as_deref(), &self.files.write)?;
-        report_files::check_budget(context, self.format, &self.files.write)?;
+        output::check_files(self.files.output.as_deref(), &self.files.write)?;
+        output::check_budget(&context.call, self.format, &self.files.write)?;
         let shard = shard::given(&context.environment, self.shard)?;
         match targets::of(context, &self.scope.paths, self.stacks)? {
             Targets::One => one(self, context, shard).await,
@@ -83,10 +82,10 @@ async fn one(arguments: &DriftArgs, context: &Context, shard: Option<Shard>) -> 
         && arguments.files.output.is_none()
         && let Some(error) = plan_errors::unread(&check.plan)
     {
-        report_files::write_beside(&check, &arguments.files.write, &view, context);
+        context.output.report_beside(&check, &arguments.files.write, &view);
         return Err(error);
     }
-    report_files::write(&check, arguments.format, &arguments.files, &view, context)?;
+    context.output.report_to(&check, arguments.format, &arguments.files, &view)?;
     Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
 
@@ -130,7 +129,7 @@ async fn several(
     fleet.shard = shard;
     let view = TextView { call: targets::call(context), ..context.timed_view() };
     let view = report_view(arguments, context, view);
-    report_files::write(&fleet, arguments.format, &arguments.files, &view, context)?;
+    context.output.report_to(&fleet, arguments.format, &arguments.files, &view)?;
     Ok(status)
 }
 

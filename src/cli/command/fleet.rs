@@ -8,7 +8,6 @@ use jiff::SignedDuration;
 
 use crate::cli::args::time;
 use crate::cli::command::prelude::*;
-use crate::cli::output::report_files;
 use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit, real_path_or_given, slashed};
 use crate::report::merge;
 
@@ -55,8 +54,8 @@ impl Execute for FleetSubcommand {
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let Self::Report(arguments) = self;
-        report_files::check(arguments.files.output.as_deref(), &arguments.files.write)?;
-        report_files::check_budget(context, arguments.format, &arguments.files.write)?;
+        output::check_files(arguments.files.output.as_deref(), &arguments.files.write)?;
+        output::check_budget(&context.call, arguments.format, &arguments.files.write)?;
         let mut seen = BTreeSet::new();
         let found = arguments.paths.iter().flat_map(|path| files(path));
         // A file that is named twice is one file.
@@ -73,7 +72,7 @@ impl Execute for FleetSubcommand {
         let (call, budget) = (context.call.paths(), Some(arguments.files.budget));
         let command = format!("trueup fleet report {call}");
         let view = TextView { call, budget, command, ..context.output.view() };
-        report_files::write(&fleet, arguments.format, &arguments.files, &view, context)?;
+        context.output.report_to(&fleet, arguments.format, &arguments.files, &view)?;
         let failed = if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::Done };
         Ok(failed.worse(ExitStatus::of_verdict(fleet.whole())))
     }

@@ -1,7 +1,6 @@
 //! `plan`: shows what an apply would change, and saves that plan for a review.
 
 use crate::cli::command::prelude::*;
-use crate::cli::output::report_files;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::plan::{Digest, Plan};
@@ -47,7 +46,7 @@ impl Execute for PlanArgs {
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        report_files::check_budget(context, self.format, &[])?;
+        output::check_budget(&context.call, self.format, &[])?;
         if self.order && !matches!(self.format, Format::Text | Format::Json) {
             return Err(error!(Usage, "`--order` is for a plan as text, and the JSON of one always has its waves"));
         }

@@ -4,7 +4,6 @@ use std::fs::TryLockError;
 use std::net::SocketAddr;
 
 use crate::cli::command::prelude::*;
-use crate::cli::output;
 use crate::cli::run::interrupt;
 use crate::cli::service::token;
 use crate::file::{limit, open_own};

@@ -2,7 +2,6 @@
 
 use crate::api;
 use crate::cli::command::prelude::*;
-use crate::cli::output::report_files;
 use crate::cli::run::document;
 use crate::file::limit;
 use crate::model::{Snapshot, kind_of};
@@ -40,7 +39,7 @@ impl Execute for ShowArgs {
     const GLOBALS: GlobalOptions = Some(&["state"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        report_files::check_budget(context, self.format, &[])?;
+        output::check_budget(&context.call, self.format, &[])?;
         let path = self.what.as_path();
         if path.is_file() {
             file(self, context, path)?;

@@ -7,20 +7,20 @@ pub mod activity;
 pub mod diagnostics;
 pub mod progress;
 pub mod prompt;
-pub mod report_files;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context as _;
 use clap::ArgMatches;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
-use crate::cli::args::{Color, GlobalArgs, WrittenReport};
-use crate::cli::{CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result, file};
+use crate::cli::args::{Color, GlobalArgs, ReportFileArgs, WrittenReport};
+use crate::cli::{Call, CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result, file};
 use crate::report::{self, Charset, Format, LineSource, Palette, Report, Role, TextView, safe};
 
 /// The two streams of a command.
@@ -225,6 +225,39 @@ impl Output {
     pub fn report_with(&self, report: &dyn Report, format: Format, view: &TextView) {
         self.note_answer();
         self.answered(self.beside_lines(|| write_with(|out| report::write(report, format, view, out))));
+    }
+
+    /// Writes a report where the call wants it: as the answer or in a file, and in files of other formats.
+    ///
+    /// # Errors
+    /// The file of the answer cannot be written.
+    pub fn report_to(
+        &self,
+        report: &dyn Report,
+        format: Format,
+        files: &ReportFileArgs,
+        view: &TextView,
+    ) -> Result<()> {
+        self.report_beside(report, &files.write, view);
+        match &files.output {
+            Some(path) => into(path, report, format, view)?,
+            None => self.report_with(report, format, view),
+        }
+        let formats = files.write.iter().map(|written| written.format).chain([format]);
+        for words in formats.filter_map(|format| report::left_out(report, format)) {
+            self.message(&words);
+        }
+        Ok(())
+    }
+
+    /// Writes a report in the files that the call wants beside its answer. One that cannot be written is an error at the end
+    /// of the command: the answer goes first.
+    pub fn report_beside(&self, report: &dyn Report, files: &[WrittenReport], view: &TextView) {
+        for WrittenReport { format, path } in files {
+            if let Err(error) = into(path, report, *format, view) {
+                self.note_unwritten(error.to_string());
+            }
+        }
     }
 
     /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].
@@ -435,5 +468,42 @@ pub fn promised(matches: &ArgMatches) -> Option<Promise> {
         "ndjson" if is_run(matches) => Some(Promise::RunEvents),
         "ndjson" => Some(Promise::Lines),
         _ => None,
+    }
+}
+
+fn into(path: &Path, report: &dyn Report, format: Format, view: &TextView) -> Result<()> {
+    // A file is no terminal.
+    let view = TextView { is_terminal: false, palette: Palette::default(), ..view.clone() };
+    file::replace(path, |out| report::write(report, format, &view, out))
+}
+
+/// Refuses a report in the place of definitions, and two in one file, the answer's or one of those beside it: the later one
+/// would replace the other.
+///
+/// # Errors
+/// There are such.
+pub fn check_files(output: Option<&Path>, beside: &[WrittenReport]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for path in output.into_iter().chain(beside.iter().map(|written| written.path.as_path())) {
+        if !seen.insert(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())) {
+            return Err(
+                error!(Usage, "two reports are to be written to `{}`", path.display()).hint("name a file for each")
+            );
+        }
+        file::check_output(path)?;
+    }
+    Ok(())
+}
+
+/// Refuses the size of a Markdown report where no report is one.
+///
+/// # Errors
+/// There is such.
+pub fn check_budget(call: &Call, format: Format, beside: &[WrittenReport]) -> Result<()> {
+    let is_used = beside.iter().map(|written| written.format).chain([format]).any(|format| format == Format::Markdown);
+    match call.words("budget").is_empty() || is_used {
+        true => Ok(()),
+        false => Err(error!(Usage, "`--budget` limits a report in Markdown")
+            .hint("leave out --budget, or give --format markdown")),
     }
 }

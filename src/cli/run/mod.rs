@@ -18,10 +18,9 @@ use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::cli::args::{ApplyArgs, ApprovalArgs, ScopeArgs};
 use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
-use crate::cli::output::report_files;
 use crate::cli::{
     CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions, aside, file,
-    plan_errors, policy, settings,
+    output, plan_errors, policy, settings,
 };
 use crate::gate;
 use crate::journal::{self, Journal};
@@ -119,7 +118,7 @@ impl<'a> PendingRun<'a> {
     /// # Errors
     /// A gate that blocks, a plan that is not approved, a journal that cannot be begun.
     pub async fn approve_and_apply(&self) -> Result<ExitStatus> {
-        report_files::check(None, &self.decision.write)?;
+        output::check_files(None, &self.decision.write)?;
         self.check().await?;
         let approved = match approval::ask(self).await? {
             ControlFlow::Continue(approved) => approved,

@@ -8,7 +8,7 @@ use super::{EventsArgs, EventsRequest};
 use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::command::prelude::*;
-use crate::cli::output::{self, WriteStatus};
+use crate::cli::output::WriteStatus;
 use crate::cli::run::interrupt;
 use crate::report::event_list::EventList;
 use crate::report::text::{self, digits};
