@@ -16,7 +16,7 @@ use crate::journal::{self, JournalError};
 use crate::load::{Config, Loaded, config};
 use crate::model::policy::{GateMode, Policy, Prune, SafetySettings, SettingChange, Violation, changes};
 use crate::model::{Key, Namespace};
-use crate::plan::{ActionKind, Plan, PlanOrigin, UndoneRun};
+use crate::plan::{ActionKind, Plan, UndoneRun};
 use crate::report::safe;
 use crate::run::RunRecord;
 
@@ -149,7 +149,7 @@ pub fn check<'a>(
 pub fn check_plan(context: &Context, (config, root): (&Config, &Path), plan: &Plan) -> Result<()> {
     let held = plan.blocked.iter().map(|held| &held.key);
     let keys = plan.changes.iter().map(|change| &change.key).chain(held).map(|key: &Key| &key.namespace);
-    if let (Some(file), PlanOrigin::Directory(directory)) = (&context.policy, &plan.source.origin) {
+    if let (Some(file), Some(directory)) = (&context.policy, plan.made_for()) {
         outside(file, Path::new(directory))?;
     }
     permits_transfers(context, plan)?;

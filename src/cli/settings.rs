@@ -513,7 +513,7 @@ fn requoted(word: &str) -> String {
 
 /// The directory of a plan from a file or a journal, or the paths in it that it was made for, and what else made it.
 fn call_of(context: &Context, plan: &Plan) -> String {
-    let PlanOrigin::Directory(recorded) = &plan.source.origin else { return plan.source.origin.to_string() };
+    let Some(recorded) = plan.made_for() else { return plan.source.origin.to_string() };
     // It may have been recorded in another working directory.
     let options = LoadOptions { environment: plan.source.environment.clone(), ..Default::default() };
     let is_it = root_of(Path::new(recorded)).is_some_and(|root| names_stack_of(plan, &root, &options));
@@ -589,11 +589,9 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
         Some(flag) => format!("{} {flag}", call.without("base_url sandbox").settings()),
         None => call.settings(),
     };
-    match (&plan.source.origin, there) {
+    match (plan.made_for(), there) {
         // An environment is one of settings: they are named as from where the plan was made.
-        (PlanOrigin::Directory(made_for), None)
-            if plan.source.environment.is_some() && context.global.config.is_none() =>
-        {
+        (Some(made_for), None) if plan.source.environment.is_some() && context.global.config.is_none() => {
             format!(" --config {}{flags}", safe::shell(&slashed(&Path::new(made_for).join(config::FILE))))
         }
         (_, there) => with_configuration(context, flags, there.as_deref()),
@@ -603,7 +601,7 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
 /// The environment of a recorded plan: where that is gone, the only one that is the same stack, or none.
 fn environment_now(plan: &Plan) -> Option<String> {
     let recorded = plan.source.environment.clone();
-    let root = root_of(Path::new(directory_of(plan)));
+    let root = root_of(Path::new(plan.made_for().unwrap_or(".")));
     let config = root.and_then(|root| load::settings(&root, &LoadOptions::default()).ok());
     let (Some(name), Some(config), Some(stack)) = (&recorded, config, &plan.stack) else { return recorded };
     let is_it = |config: &Config| config.stack.as_ref().is_some_and(|name| name.as_str() == stack);
@@ -616,19 +614,11 @@ fn environment_now(plan: &Plan) -> Option<String> {
     }
 }
 
-/// The directory that a plan was made for; a rollback and a move name none.
-fn directory_of(plan: &Plan) -> &str {
-    match &plan.source.origin {
-        PlanOrigin::Directory(directory) => directory.as_str(),
-        PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => ".",
-    }
-}
-
 /// Where the stack of a recorded plan is: in the directory that the plan was made for, else in the only one of the
 /// repository of the working directory.
 fn root_of_recorded(plan: &Plan, options: &LoadOptions) -> Option<PathBuf> {
     let is_it = |root: &PathBuf| names_stack_of(plan, root, options);
-    let made_for = root_of(Path::new(directory_of(plan)));
+    let made_for = root_of(Path::new(plan.made_for().unwrap_or(".")));
     if plan.stack.is_none() || made_for.as_ref().is_some_and(is_it) {
         return made_for;
     }

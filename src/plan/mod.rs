@@ -283,6 +283,14 @@ impl Plan {
         self.notes.iter().filter(|note| note.routine().is_none_or(|name| !self.hidden_notes.contains(name)))
     }
 
+    /// The directory that this plan was made for; a rollback and a move name none.
+    pub fn made_for(&self) -> Option<&str> {
+        match &self.source.origin {
+            PlanOrigin::Directory(directory) => Some(directory),
+            PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => None,
+        }
+    }
+
     /// The run that this plan undoes, if it does.
     pub fn undone(&self) -> Option<&RunId> {
         match &self.source.origin {

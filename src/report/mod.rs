@@ -68,7 +68,7 @@ use view::{Blocks, View};
 
 use crate::drift::{Acknowledgements, Check};
 use crate::model::Key;
-use crate::plan::{Plan, PlanOrigin};
+use crate::plan::Plan;
 use crate::run::Outcome;
 
 /// What the file of an answer needs.
@@ -155,10 +155,7 @@ impl Report for Plan {
     }
 
     fn directory(&self) -> Option<&str> {
-        match &self.source.origin {
-            PlanOrigin::Directory(directory) => Some(directory),
-            PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => None,
-        }
+        self.made_for()
     }
 }
 

@@ -11,7 +11,7 @@ use super::fleet::Fleet;
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::model::Scope;
-use crate::plan::{ActionKind, PlanOrigin, ScopeRead};
+use crate::plan::{ActionKind, ScopeRead};
 use crate::run::{RunDocument, RunStatus, StepResult};
 
 /// The check as gauges.
@@ -41,10 +41,7 @@ pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
 pub fn run(document: &RunDocument) -> String {
     let RunDocument { run, plan, steps, .. } = document;
     // A rollback has none; the run that it undoes is no label, because each has another one.
-    let directory = match &plan.source.origin {
-        PlanOrigin::Directory(directory) => directory.clone(),
-        PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => String::new(),
-    };
+    let directory = plan.made_for().unwrap_or_default().to_owned();
     let common = [
         ("service", run.base_url.clone()),
         ("stack", run.stack.clone().unwrap_or_default()),

@@ -13,7 +13,7 @@ use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, WantedKeys, config, is_definition_path};
 use crate::model::Key;
 use crate::model::policy::Prune;
-use crate::plan::{BlockReason, BlockedChange, BrokenReference, Note, Plan, PlanOrigin, Unchangeable};
+use crate::plan::{BlockReason, BlockedChange, BrokenReference, Note, Plan, Unchangeable};
 use crate::report::safe;
 
 /// The directory of the plan's own stack, its settings and its repository.
@@ -146,8 +146,8 @@ fn transfer(context: &Context, from: &str, directory: &str, environment: Option<
 
 /// The command by which the stack of a plan gives an object away: it needs no consent to take over what is foreign.
 fn gift(context: &Context, plan: &Plan, to: &str, key: &Key) -> Option<String> {
-    let PlanOrigin::Directory(directory) = &plan.source.origin else { return None };
-    let [from, to, directory, key] = [plan.stack.as_deref()?, to, directory, &key.to_string()].map(safe::shell);
+    let words = [plan.stack.as_deref()?, to, plan.made_for()?, &key.to_string()];
+    let [from, to, directory, key] = words.map(safe::shell);
     let settings = context.call.settings();
     Some(format!("trueup move --from {from} --to {to} --directory {directory} {key}{settings}"))
 }
