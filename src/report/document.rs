@@ -30,11 +30,6 @@ pub fn one_line(document: &str) -> String {
     document.lines().map(str::trim_start).chain(["\n"]).collect()
 }
 
-/// A document as one text.
-pub fn of(kind: &str, content: impl Serialize) -> String {
-    text(|out| write(kind, content, out))
-}
-
 /// Writes a document to `out`.
 ///
 /// # Errors

@@ -103,5 +103,5 @@ impl Refusal {
 
 /// The error as a document.
 pub fn json(error: &ErrorReport<'_>) -> String {
-    document::of(KIND, error)
+    document::text(|out| document::write(KIND, error, out))
 }

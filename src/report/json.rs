@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::document::write;
 use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, NoResult, StackReport};
-use super::json_text;
 use super::view::View;
+use super::{Applied, json_text};
 use crate::drift::{Check, JudgedAcknowledgement, Shard, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
 use crate::model::{Field, Json, Key, Namespace, ValueDigest};
@@ -260,9 +260,8 @@ pub struct OutcomeReport<'p> {
 }
 
 impl<'p> OutcomeReport<'p> {
-    /// The outcome of `plan`.
-    #[must_use]
-    pub fn new(outcome: &'p Outcome, plan: &'p Plan) -> Self {
+    pub(super) fn new(applied: &Applied<'p>) -> Self {
+        let Applied { outcome, plan, .. } = *applied;
         let digest = plan.digest().full().to_owned();
         Self { digest, outcome, blocked: &plan.blocked, setting_changes: &plan.setting_changes }
     }

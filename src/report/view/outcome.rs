@@ -2,7 +2,6 @@
 //! verification, and how to undo or resume the run; of a rehearsal of it; and of why a plan is not applied.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
 use std::time::Duration;
 
 use super::{Alarm, Block, Blocks, Table, consents, settings, unread};
@@ -13,7 +12,7 @@ use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
 use crate::report::json::{OutcomeReport, RehearsalReport};
 use crate::report::line::{Line, code, foreign, key, moment, styled, took};
-use crate::report::{Applied, Report, Role, TextView, document, safe, written_as};
+use crate::report::{Applied, Report, Role, TextView, safe, written_as};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
 
 /// Lists that are left out one by one in what a refusal proposes.
@@ -43,9 +42,7 @@ impl Report for Applied<'_> {
         blocks
     }
 
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::write("outcome", OutcomeReport::new(self.outcome, self.plan), out)
-    }
+    written_as!("outcome", OutcomeReport::new);
 }
 
 /// The settings that are others than expected, and an empty line.
