@@ -89,7 +89,7 @@ impl<'c> Session<'c> {
     pub async fn compare(context: &'c Context, stack: Stack, options: SessionOptions<'c>) -> Result<Self> {
         let config = &stack.loaded.config;
         let live = match options.live {
-            Some(path) => (LiveSource::Snapshot(snapshot(context, config, path)?), None),
+            Some(path) => (LiveSource::Snapshot(snapshot(context, config, path)?, None), None),
             None => {
                 let connection = service::connect(context, config).await?;
                 (LiveSource::of(&connection)?, Some(connection))
@@ -153,8 +153,10 @@ impl<'c> Session<'c> {
     pub fn view(&self) -> TextView {
         // A snapshot names its service, where nothing else does.
         let service = match &self.source {
-            LiveSource::Snapshot(taken) => settings::service(self.context, &self.stack.loaded.config, &taken.base_url),
-            LiveSource::Service(..) | LiveSource::Copied(..) => String::new(),
+            LiveSource::Snapshot(taken, None) => {
+                settings::service(self.context, &self.stack.loaded.config, &taken.base_url)
+            }
+            LiveSource::Service(..) | LiveSource::Snapshot(_, Some(_)) => String::new(),
         };
         let call = self.stack.call() + &self.context.call.flags("adopt prune_namespace") + &service;
         let of_base = self.context.call.flags("base only_this_change");
@@ -456,10 +458,8 @@ pub async fn service(context: &Context) -> Result<Connection> {
 pub enum LiveSource {
     /// The service, which may have been asked already.
     Service(plan::ServiceId, Reader, Cell<Option<PendingLists>>),
-    /// A snapshot.
-    Snapshot(Snapshot),
-    /// A snapshot that was just taken; the service is asked who refers to an object.
-    Copied(Snapshot, Reader),
+    /// A snapshot; the service of one that was just taken is asked who refers to an object.
+    Snapshot(Snapshot, Option<Reader>),
 }
 
 /// The snapshot in a file, which must be of the service that the settings name, if they name one.
@@ -504,17 +504,15 @@ impl LiveSource {
     pub fn service(&self) -> plan::ServiceId {
         match self {
             LiveSource::Service(service, ..) => service.clone(),
-            LiveSource::Snapshot(copy) | LiveSource::Copied(copy, _) => {
-                plan::ServiceId { base_url: copy.base_url.clone(), layout: copy.layout }
-            }
+            LiveSource::Snapshot(copy, _) => plan::ServiceId { base_url: copy.base_url.clone(), layout: copy.layout },
         }
     }
 
     /// When the snapshot was taken, RFC 3339; nothing for the service itself.
     pub fn taken(&self) -> Option<String> {
         match self {
-            LiveSource::Service(..) | LiveSource::Copied(..) => None,
-            LiveSource::Snapshot(snapshot) => Some(snapshot.taken.to_string()),
+            LiveSource::Service(..) | LiveSource::Snapshot(_, Some(_)) => None,
+            LiveSource::Snapshot(snapshot, None) => Some(snapshot.taken.to_string()),
         }
     }
 
@@ -534,7 +532,7 @@ impl LiveSource {
                 }
                 lists.requests()
             }
-            LiveSource::Snapshot(copy) | LiveSource::Copied(copy, _) => {
+            LiveSource::Snapshot(copy, _) => {
                 for scope in Scope::each(namespaces, kinds) {
                     take(&scope, api::snapshot::read(copy, &scope));
                 }
@@ -560,10 +558,10 @@ impl LiveSource {
     /// Why that cannot be read.
     pub async fn referrers(&self, key: &Key) -> Result<Option<Vec<RelatedObject>>, String> {
         match self {
-            LiveSource::Service(_, reader, _) | LiveSource::Copied(_, reader) => {
+            LiveSource::Service(_, reader, _) | LiveSource::Snapshot(_, Some(reader)) => {
                 api::referring_views(reader, key).await.map(Some).map_err(|error| error.failure.to_string())
             }
-            LiveSource::Snapshot(snapshot) => api::snapshot::referrers(snapshot, key),
+            LiveSource::Snapshot(snapshot, None) => api::snapshot::referrers(snapshot, key),
         }
     }
 }

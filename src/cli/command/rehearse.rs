@@ -11,7 +11,6 @@ use crate::cli::output::progress::RunProgress;
 use crate::cli::run::interrupt;
 use crate::cli::run::rehearsal::{self, NoRecorder};
 use crate::journal;
-use crate::model::Snapshot;
 use crate::plan::{Allowances, Approval, GuardName, Ignore, Plan};
 use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;
@@ -48,14 +47,16 @@ impl Execute for RehearseArgs {
         let stack = stack::open(context, &self.scope)?;
         let scenario = rehearsal::scenario(&self.faults)?;
         let options = SessionOptions { live: self.live.live.as_deref(), change: Some(&self.change), shard: None };
-        let session = Session::compare(context, stack, options).await?;
-        let (snapshot, mut plan) = copy(context, &session).await?;
+        let mut session = Session::compare(context, stack, options).await?;
+        copy(context, &mut session).await?;
+        let mut plan = session.plan().await?;
         session.attribute(&mut plan)?;
         session.consent(&mut plan);
         plan_errors::require_complete(&plan, "nothing was rehearsed")?;
         let config = &session.stack.loaded.config;
         let (connection, running) = service::rehearse(context, plan.service.layout, config, scenario).await?;
-        let filled = running.seed(rehearsal::seeds(&snapshot, &plan)).await;
+        let LiveSource::Snapshot(copy, _) = &session.source else { return Err(error!(Bug, "there is no copy")) };
+        let filled = running.seed(rehearsal::seeds(copy, &plan)).await;
         filled.with_status(ExitStatus::Failed)?;
         let outcome = apply(context, session.allow.clone(), &connection, plan.clone()).await?;
         let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
@@ -72,25 +73,14 @@ impl Execute for RehearseArgs {
     }
 }
 
-/// The copy to rehearse on, and the plan against it. The service is only read.
-async fn copy(context: &Context, session: &Session<'_>) -> Result<(Snapshot, Plan)> {
-    let reader = match &session.source {
-        LiveSource::Snapshot(snapshot) => return Ok((snapshot.clone(), session.plan().await?)),
-        LiveSource::Service(_, reader, _) | LiveSource::Copied(_, reader) => reader.clone(),
-    };
-    let taken = snapshot::take(
-        &reader,
-        &session.namespaces(),
-        &session.stack.loaded.kinds(),
-        ReferrerReads::Left,
-        context.environment.now(),
-    )
-    .await;
-    let snapshot = taken.with_status(ExitStatus::Unknown).hint("nothing was rehearsed")?;
-    let source = LiveSource::Copied(snapshot, reader);
-    let plan = session.plan_against(&source).await?;
-    let LiveSource::Copied(snapshot, _) = source else { unreachable!("the source was made as a copy") };
-    Ok((snapshot, plan))
+/// Compares with a copy of what is live, which is taken now unless the call names one. The service is only read.
+async fn copy(context: &Context, session: &mut Session<'_>) -> Result<()> {
+    let LiveSource::Service(_, reader, _) = &session.source else { return Ok(()) };
+    let (namespaces, kinds) = (session.namespaces(), session.stack.loaded.kinds());
+    let taken = snapshot::take(reader, &namespaces, &kinds, ReferrerReads::Left, context.environment.now()).await;
+    let taken = taken.with_status(ExitStatus::Unknown).hint("nothing was rehearsed")?;
+    session.source = LiveSource::Snapshot(taken, Some(reader.clone()));
+    Ok(())
 }
 
 async fn apply(context: &Context, mut allow: Allowances, connection: &Connection, plan: Plan) -> Result<Outcome> {
