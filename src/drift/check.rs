@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use jiff::Timestamp;
-use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +66,7 @@ impl Check {
     /// The check without what is accepted. Days are those of UTC, wherever the check runs.
     #[must_use]
     pub fn accepting(mut self, accepted: &Acknowledgements) -> Self {
-        let today: Date = self.now.to_zoned(TimeZone::UTC).date();
+        let today = self.now.to_zoned(TimeZone::UTC).date();
         (self.verdicts, self.acknowledged) = accepted.silence(&self.plan, &self.found, today);
         self
     }

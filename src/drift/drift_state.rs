@@ -180,11 +180,10 @@ impl DriftState {
         self.drift.get(key)?.iter().find(|one| one.field.as_ref() == field).map(|one| one.seen)
     }
 
-    /// Takes in one check that read the service at `now`. The plan has to be one without filters; of a namespace whose
-    /// read is unknown nothing is concluded, so what was remembered of it stays. What is missing because trueup deleted
-    /// it, or never made it, is forgotten.
-    pub fn remember(&mut self, check: CheckRecord<'_>, now: Timestamp) {
-        let CheckRecord { plan, verdicts, desired } = check;
+    /// Takes in one check that read the service at `now`. The plan has to be one without filters, and the verdicts those
+    /// before acknowledgements; of a namespace whose read is unknown nothing is concluded, so what was remembered of it
+    /// stays. What is missing because trueup deleted it, or never made it, is forgotten.
+    pub fn remember(&mut self, plan: &Plan, verdicts: &Verdicts, desired: &Desired, now: Timestamp) {
         self.checks += 1;
         let known = |key: &Key| {
             plan.scope.get(&key.into()).is_some_and(|scope| matches!(scope.read, ScopeRead::Complete { .. }))
@@ -241,17 +240,6 @@ fn written(change: &Change) -> Option<Timestamp> {
     RunId::new(&ownership.applied?.run)?.time()
 }
 
-/// One check, as the drift state records it.
-#[derive(Clone, Copy)]
-pub struct CheckRecord<'a> {
-    /// The plan, made without filters.
-    pub plan: &'a Plan,
-    /// Its verdicts, before acknowledgements.
-    pub verdicts: &'a Verdicts,
-    /// The definitions.
-    pub desired: &'a Desired,
-}
-
 impl SeenSince {
     /// How long ago the first check saw it; nothing where the clock went back.
     pub fn age(&self, now: Timestamp) -> Duration {
@@ -301,7 +289,7 @@ mod tests {
     fn remember(state: &mut DriftState, drifts: bool, complete: bool, now: &str) {
         let (plan, verdicts) = check(drifts, complete);
         let desired = Desired::default();
-        state.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, at(now));
+        state.remember(&plan, &verdicts, &desired, at(now));
     }
 
     #[test]
@@ -328,7 +316,7 @@ mod tests {
         fields[0].before = json!(10);
         for (now, checks) in [("2026-11-20T14:00:00Z", 1), ("2026-11-21T14:00:00Z", 2)] {
             let desired = Desired::default();
-            state.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, at(now));
+            state.remember(&plan, &verdicts, &desired, at(now));
             let seen = state.seen(&cart, Some(&port)).expect("it drifted");
             assert_eq!((seen.first_seen, seen.checks), (at("2026-11-20T14:00:00Z"), checks));
         }
@@ -367,7 +355,7 @@ mod tests {
         let mut state = DriftState::default();
         for (is_complete, seen) in [(false, None), (true, Some(now))] {
             let (plan, verdicts) = check(false, is_complete);
-            state.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, now);
+            state.remember(&plan, &verdicts, &desired, now);
             assert_eq!(state.last_seen(&cart), seen);
         }
     }
@@ -386,8 +374,7 @@ mod tests {
             missing.changes[0].cause = Some(cause);
             missing.notes = notes;
             for plan in [there, missing] {
-                let check = CheckRecord { plan: &plan, verdicts: &verdicts, desired: &world.desired };
-                state.remember(check, at("2026-11-19T14:00:00Z"));
+                state.remember(&plan, &verdicts, &world.desired, at("2026-11-19T14:00:00Z"));
             }
             assert_eq!(state.last_seen(&key).is_some(), is_kept, "{cause}");
         }

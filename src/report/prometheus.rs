@@ -227,7 +227,7 @@ mod tests {
 
     use super::super::sample_tests;
     use super::*;
-    use crate::drift::{CheckRecord, DriftState, UnmanagedPolicy};
+    use crate::drift::{DriftState, UnmanagedPolicy};
     use crate::model::Desired;
     use crate::plan::Plan;
     use crate::report::fleet::{FleetCommand, FleetPart, StackReport};
@@ -289,7 +289,7 @@ mod tests {
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
         let mut state = DriftState::default();
         let desired = Desired::default();
-        state.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, now());
+        state.remember(&plan, &verdicts, &desired, now());
         let text = report(&Check { drift_state: Some(state.clone()), ..Check::new(plan.clone(), verdicts, now()) });
         assert!(text.contains("field=\"spec.target\"} 1795255200\n"), "{text}");
     }

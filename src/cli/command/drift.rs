@@ -6,7 +6,7 @@ use crate::cli::drift_store::DriftStore;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, ShardArg};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, Shard, UnmanagedPolicy};
+use crate::drift::{Acknowledgements, Check, DriftState, Shard, UnmanagedPolicy};
 use crate::file::limit;
 use crate::report::fleet::{FleetCommand, StackReport};
 
@@ -166,12 +166,12 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
         UnmanagedArg::Fail => UnmanagedPolicy::Fail,
     });
     if let Some(kept) = &kept {
-        let record = CheckRecord { plan: &plan, verdicts: &verdicts, desired: &stack.loaded.desired };
-        match kept.update(|state| state.remember(record, now)).await {
+        let remember = |state: &mut DriftState| state.remember(&plan, &verdicts, &stack.loaded.desired, now);
+        match kept.update(remember).await {
             Ok(stored) => drift_state = stored,
             // The verdict is known, so it is reported before the command fails.
             Err(error) => {
-                drift_state.remember(record, now);
+                remember(&mut drift_state);
                 context.output.note_unwritten(error.to_string());
             }
         }
