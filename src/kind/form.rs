@@ -67,7 +67,7 @@ pub(super) fn canonical(form: &str, text: &str) -> Option<String> {
         },
         // Without the bits behind it.
         "ip_prefix" | "ipv4_prefix" | "ipv6_prefix" => text.parse::<IpNet>().ok()?.trunc().to_string(),
-        "k8s_label_selector" => Selector::canonical(text).to_string(),
+        "k8s_label_selector" => Selector::parse(text).ok()?.to_string(),
         _ => return None,
     };
     (written != text).then_some(written)

@@ -38,7 +38,7 @@ pub use name::KindName;
 pub use ordered::{Described, Ordered, place_in_file};
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit, expression};
-pub use selector::{Requirement, Selector, SelectorError};
+pub use selector::{Selector, SelectorError};
 pub use spec::{canonical, is_group, keys_of, named, significant, unit_of, units};
 pub use spelling::{is_filled, spellings};
 pub use takeover::{taken_over, with_unnamed};

@@ -6,10 +6,10 @@ use std::fmt;
 
 use super::label;
 
-/// A label selector in normal form: requirements sorted, a one-value `in` written `=`. A text that
-/// is not a selector is kept unchanged, so that a live object with one can still be compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selector(String);
+/// A label selector in normal form: its requirements sorted and each once. It matches where all of them do; without any,
+/// everywhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selector(BTreeSet<Requirement>);
 
 /// Why a text is not a label selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,9 +21,9 @@ pub struct SelectorError {
     pub at: usize,
 }
 
-/// One requirement of a selector; a selector matches where all do.
+/// One requirement of a selector.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Requirement {
+struct Requirement {
     key: String,
     test: RequirementTest,
 }
@@ -37,48 +37,46 @@ enum RequirementTest {
 }
 
 impl Selector {
-    /// The normal form of `text`, or `text` itself where it is not a selector.
-    #[must_use]
-    pub fn canonical(text: &str) -> Self {
-        match Self::parse(text) {
-            Ok(requirements) => {
-                let parts: Vec<String> = requirements.iter().map(ToString::to_string).collect();
-                Self(parts.join(","))
-            }
-            Err(_) => Self(text.to_owned()),
-        }
-    }
-
-    /// The requirements of `text`, sorted and each once.
+    /// The selector of `text`, which has a requirement.
     ///
     /// # Errors
     /// What was expected and where.
-    pub fn parse(text: &str) -> Result<Vec<Requirement>, SelectorError> {
+    pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut reader = Reader { text, at: 0 };
         let mut requirements = BTreeSet::new();
         loop {
             requirements.insert(reader.requirement()?);
             reader.blanks();
             if reader.rest().is_empty() {
-                return Ok(requirements.into_iter().collect());
+                return Ok(Self(requirements));
             }
             if !reader.take(",") {
                 return Err(reader.error("expected `,` or the end"));
             }
         }
     }
+
+    /// Whether it has no requirement.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether labels meet every requirement.
+    pub fn matches<'l>(&self, labels: impl Fn(&str) -> Option<&'l String>) -> bool {
+        self.0.iter().all(|requirement| requirement.matches(labels(&requirement.key)))
+    }
 }
 
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let requirements: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&requirements.join(","))
     }
 }
 
 impl Requirement {
-    /// Whether labels meet it. As with Kubernetes, `!=` and `notin` match where the key is absent.
-    pub fn matches<'l>(&self, labels: impl FnOnce(&str) -> Option<&'l String>) -> bool {
-        let value = labels(&self.key);
+    /// Whether the value of its key meets it. As with Kubernetes, `!=` and `notin` match where the key is absent.
+    fn matches(&self, value: Option<&String>) -> bool {
         match &self.test {
             RequirementTest::In(values) => value.is_some_and(|value| values.contains(value)),
             RequirementTest::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
@@ -207,21 +205,24 @@ impl<'a> Reader<'a> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use super::super::form;
     use super::*;
 
     fn matches(selector: &str, labels: &[(&str, &str)]) -> bool {
         let labels: BTreeMap<String, String> = labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        Selector::parse(selector).expect("a selector").iter().all(|r| r.matches(|key| labels.get(key)))
+        Selector::parse(selector).expect("a selector").matches(|key| labels.get(key))
     }
 
     #[test]
     fn the_normal_form_is_sorted_and_a_one_value_in_is_an_equals() {
+        let canonical = |text: &str| Selector::parse(text).expect("a selector").to_string();
         let same = ["b in (y, x),a in (1)", " a=1 , b in (x,y)", "a==1,b in (x,y,x)", "a = 1,b in(x,y),a=1"];
         for text in same {
-            assert_eq!(Selector::canonical(text).to_string(), "a=1,b in (x,y)", "{text}");
+            assert_eq!(canonical(text), "a=1,b in (x,y)", "{text}");
         }
-        assert_eq!(Selector::canonical("t notin (a)").to_string(), "t!=a");
-        assert_eq!(Selector::canonical("not a selector").to_string(), "not a selector");
+        assert_eq!(canonical("t notin (a)"), "t!=a");
+        // That of a live object can still be compared.
+        assert_eq!(form::canonical("k8s_label_selector", "not a selector"), None);
     }
 
     #[test]

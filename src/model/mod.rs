@@ -26,7 +26,7 @@ mod value_digest;
 mod wire;
 mod word;
 
-pub use crate::kind::{Requirement, Selector, SelectorError};
+pub use crate::kind::{Selector, SelectorError};
 pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use document::{DocumentError, kind_of};
 pub use field::{Field, FieldError};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::pattern::{Pattern, PatternError};
 use crate::kind;
 use crate::model::{
-    Definition, Desired, Key, LiveItem, LiveObject, Namespace, Requirement, Scope, Selector, SelectorError, StringMap,
+    Definition, Desired, Key, LiveItem, LiveObject, Namespace, Scope, Selector, SelectorError, StringMap,
 };
 
 /// The filters of a call. They choose among the changes and never narrow what is loaded or read, so
@@ -17,7 +17,7 @@ pub struct Selection {
     only: Vec<Pattern>,
     except: Vec<Pattern>,
     namespaces: BTreeSet<Namespace>,
-    selector: Vec<Requirement>,
+    selector: Selector,
 }
 
 /// Which filters of a selection have matched something so far.
@@ -151,7 +151,7 @@ impl Selection {
 
     /// Whether some of these labels meet the selector.
     fn meets(&self, labels: [Option<&StringMap>; 2]) -> bool {
-        let meets = |labels: &StringMap| self.selector.iter().all(|one| one.matches(|key| labels.get(key)));
+        let meets = |labels: &StringMap| self.selector.matches(|key| labels.get(key));
         self.selector.is_empty() || labels.into_iter().flatten().any(meets)
     }
 

@@ -5,7 +5,7 @@ use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
 use crate::file::slashed;
 use crate::load::{self, Config, LoadOptions, StackFiles};
-use crate::model::{Requirement, Selector, StringMap};
+use crate::model::{Selector, StringMap};
 use crate::report::stacks::{StackEntry, StackList};
 
 /// Lists the stacks of a repository, or those that changed since a revision.
@@ -103,20 +103,20 @@ fn check_matrix(list: &StackList) -> Result<()> {
 }
 
 /// Which stacks a call chooses by their labels.
-struct LabelFilter(Vec<Requirement>);
+struct LabelFilter(Selector);
 
 impl LabelFilter {
     fn new(selector: Option<&str>) -> Result<Self> {
-        let requirements = selector.map(Selector::parse).transpose();
-        let requirements = requirements.context("in `--selector`").with_status(ExitStatus::Usage)?;
-        Ok(Self(requirements.unwrap_or_default()))
+        let selector = selector.map(Selector::parse).transpose();
+        let selector = selector.context("in `--selector`").with_status(ExitStatus::Usage)?;
+        Ok(Self(selector.unwrap_or_default()))
     }
 
     /// The stack with those of its environments that are selected, if any is. One whose settings cannot be read stays.
     fn select(&self, mut stack: StackEntry) -> Option<StackEntry> {
         let meets = |stack: &StackEntry, environment: Option<&str>| {
             let labels: StringMap = stack.labels(environment).clone().into_iter().collect();
-            self.0.iter().all(|one| one.matches(|key| labels.get(key)))
+            self.0.matches(|key| labels.get(key))
         };
         if stack.error.is_some() || stack.environments.is_empty() {
             return Some(stack).filter(|stack| stack.error.is_some() || meets(stack, None));

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::model::{Requirement, Selector, StringMap};
+use crate::model::{Selector, StringMap};
 
 /// Which stacks each wave but the last takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Waves(Vec<WaveRule>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WaveRule {
     /// Those whose labels meet these; empty for all.
-    selector: Vec<Requirement>,
+    selector: Selector,
     /// Until so many of them were taken, by this wave or earlier; nothing for all.
     end: Option<WaveEnd>,
 }
@@ -89,9 +89,10 @@ impl Waves {
         let mut is_left: Vec<bool> = (0..stacks.len()).map(&takes_part).collect();
         let mut waves = Vec::new();
         for rule in &self.0 {
-            let mut selected: Vec<usize> = (0..stacks.len()).filter(|at| rule.selects(stacks[*at])).collect();
+            let mut selected: Vec<usize> =
+                (0..stacks.len()).filter(|at| rule.selector.matches(|key| stacks[*at].get(key))).collect();
             if selected.is_empty() && !stacks.is_empty() {
-                return Err(format!("`{}` of `--waves` selects no stack", rule.selector()));
+                return Err(format!("`{}` of `--waves` selects no stack", rule.selector));
             }
             // What is skipped is no canary, and no share of anything.
             selected.retain(|at| takes_part(*at));
@@ -118,19 +119,9 @@ impl Waves {
     }
 }
 
-impl WaveRule {
-    fn selects(&self, labels: &StringMap) -> bool {
-        self.selector.iter().all(|one| one.matches(|key| labels.get(key)))
-    }
-
-    fn selector(&self) -> String {
-        self.selector.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-    }
-}
-
 impl fmt::Display for WaveRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let selector = if self.selector.is_empty() { "all".to_owned() } else { self.selector() };
+        let selector = if self.selector.is_empty() { "all".to_owned() } else { self.selector.to_string() };
         match self.end {
             None => f.write_str(&selector),
             Some(WaveEnd::Stacks(number)) => write!(f, "{selector} up to {number}"),

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use crate::kind::{Requirement, Selector, SelectorError};
+use crate::kind::{Selector, SelectorError};
 
 /// A DNS-1035 label: a lower-case letter, then lower-case letters, digits and `-`, no `-` at the
 /// end, at most 63 (the live message says "less than 64").
@@ -15,10 +15,9 @@ pub fn is_name(text: &str) -> bool {
         && text.bytes().all(inner)
 }
 
-/// The requirements of a label selector, whose grammar is that of Kubernetes. Only here may one be empty: it selects
-/// everything.
-pub fn selector(text: &str) -> Result<Vec<Requirement>, SelectorError> {
-    if text.trim().is_empty() { Ok(Vec::new()) } else { Selector::parse(text) }
+/// A label selector, whose grammar is that of Kubernetes. Only here may one be empty: it selects everything.
+pub fn selector(text: &str) -> Result<Selector, SelectorError> {
+    if text.trim().is_empty() { Ok(Selector::default()) } else { Selector::parse(text) }
 }
 
 /// A host name: labels of 1 to 63 letters, digits and `-`, no `-` at the ends of a label. Case does

@@ -20,7 +20,7 @@ use super::record::raw_json;
 use super::request::{self, Target};
 use super::served::{ListContents, ResponseFormat, ServedObject};
 use super::spec::WriteMode;
-use crate::kind::Requirement;
+use crate::kind::Selector;
 use crate::sandbox::answer::{Answer, ErrorResponse, empty, json};
 use crate::sandbox::log::{RequestEffect, Trace};
 use crate::sandbox::message::{self, BodyPath, Message};
@@ -87,7 +87,7 @@ async fn list(service: Service, kind: &'static ObjectKind, namespace: String, qu
     let mut objects = Vec::new();
     for object in service.objects.list(kind, &namespace).await? {
         let labels: BTreeMap<String, String> = if selector.is_empty() { BTreeMap::new() } else { object.labels()? };
-        if selector.iter().all(|requirement| requirement.matches(|key| labels.get(key))) {
+        if selector.matches(|key| labels.get(key)) {
             objects.push(object);
         }
     }
@@ -192,8 +192,8 @@ fn answer(
 
 /// The options of a list. The parameters repeat; an unknown one is ignored, as is the `response_format`
 /// that the reference names for a list.
-fn list_options(query: Option<&str>) -> Result<(Vec<Requirement>, ListContents), ErrorResponse> {
-    let (mut selector, mut report) = (Vec::new(), ListContents::default());
+fn list_options(query: Option<&str>) -> Result<(Selector, ListContents), ErrorResponse> {
+    let (mut selector, mut report) = (Selector::default(), ListContents::default());
     for (key, value) in parameters(query) {
         match key.as_str() {
             "label_filter" => {
