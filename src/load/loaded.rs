@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::config::Config;
 use super::diagnostic::Diagnostic;
 use super::options::LoadOptions;
-use super::source::{FileFilter, FileOrigin};
+use super::source::{FileFilter, FileOrigin, StackFile};
 use crate::kind::KindName;
 use crate::model::{Desired, Key, Namespace, SourceLocation};
 
@@ -60,13 +60,4 @@ impl Loaded {
     pub fn options(&self) -> &LoadOptions {
         &self.options
     }
-}
-
-/// Whether a directory is a stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StackFile {
-    /// It contains a `trueup.yaml`.
-    Found,
-    /// It does not: the directory is the whole, and nothing is ever deleted.
-    Missing,
 }

@@ -41,10 +41,10 @@ pub use discover::{stacks_below, stacks_of_repository};
 pub use fields::MOST_ALLOWED;
 pub use item::ValueOrigin;
 pub use keys::{DirectoryKeys, WantedKeys, is_definitions};
-pub use loaded::{Loaded, StackFile};
+pub use loaded::Loaded;
 pub use options::{LoadOptions, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
-pub use source::{can_be_named, file_of, is_definition_path, is_hidden, is_source};
+pub use source::{StackFile, can_be_named, file_of, is_definition_path, is_hidden, is_source};
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
 pub use stack_files::{StackFiles, StackPath};
 pub use suggestion::{Searches, nearest};
@@ -80,8 +80,7 @@ const MOST_TWICE: usize = 20;
 /// # Errors
 /// Everything that is wrong in any file.
 pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
-    let LocatedStack { root, stack, .. } = located(path, options)?;
-    load(on_disk(&root)?, root, stack, options)
+    load(on_disk(&resolved(path)?, options)?, options)
 }
 
 /// The settings of the stack that `path` lies in, without its definitions; the default where there is
@@ -90,10 +89,10 @@ pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnosti
 /// # Errors
 /// Everything that is wrong in the settings.
 pub fn settings(path: &Path, options: &LoadOptions) -> Result<Config, Diagnostics> {
-    let LocatedStack { root, stack, .. } = located(path, options)?;
+    let origin = on_disk(&resolved(path)?, options)?;
     let mut problems = Vec::new();
-    let config = config_of(&on_disk(&root)?, stack, options, &mut problems);
-    if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1).below(root)) }
+    let config = config_of(&origin, options, &mut problems);
+    if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1).below(origin.root())) }
 }
 
 /// Which layer sets each setting of the stack that `path` lies in, for the environment of `options`.
@@ -102,11 +101,11 @@ pub fn settings(path: &Path, options: &LoadOptions) -> Result<Config, Diagnostic
 /// Everything that is wrong in the settings.
 pub fn explained_settings(path: &Path, options: &LoadOptions) -> Result<Vec<ExplainedSetting>, Diagnostics> {
     settings(path, options)?;
-    let LocatedStack { root, stack, .. } = located(path, options)?;
-    if stack == StackFile::Missing {
+    let origin = on_disk(&resolved(path)?, options)?;
+    if origin.stack() == StackFile::Missing {
         return Ok(Vec::new());
     }
-    let source = on_disk(&root)?.text(&config::FILE.into())?;
+    let source = origin.text(&config::FILE.into())?;
     Ok(config::explained(&source, options))
 }
 
@@ -115,7 +114,7 @@ pub fn explained_settings(path: &Path, options: &LoadOptions) -> Result<Vec<Expl
 /// # Errors
 /// A path that cannot be read, or settings of another directory.
 pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> {
-    Ok(located(path, options)?.root)
+    Ok(root_of(&resolved(path)?, options)?.0)
 }
 
 /// Loads a stack whose files are in memory, `trueup.yaml` among them if it has one.
@@ -123,16 +122,15 @@ pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> 
 /// # Errors
 /// Everything that is wrong in any file.
 pub fn sources(files: Vec<SourceFile>, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
-    let files: BTreeMap<Arc<str>, Vec<u8>> = files.into_iter().map(|file| (file.path.into(), file.bytes)).collect();
-    let stack = if files.contains_key(config::FILE) { StackFile::Found } else { StackFile::Missing };
-    load(FileOrigin::Memory { files }, PathBuf::new(), stack, options)
+    let files = files.into_iter().map(|file| (file.path.into(), file.bytes)).collect();
+    load(FileOrigin::Memory { files }, options)
 }
 
 /// Whether a stack with these settings takes the file at `path`, relative to its directory, for a file of
 /// definitions.
 pub fn takes(config: &Config, environment: Option<&str>, path: &str) -> bool {
     let filter = FileFilter::new(config, environment);
-    !is_hidden(path) && !filter.is_overlay(path) && filter.selects(&path.into(), &mut Vec::new())
+    !is_hidden(path) && !filter.is_overlay(path) && filter.selects(path, StackFile::Found, &mut Vec::new())
 }
 
 /// The settings in the `trueup.yaml` of another time or place; the defaults where there is none.
@@ -140,10 +138,9 @@ pub fn takes(config: &Config, environment: Option<&str>, path: &str) -> bool {
 /// # Errors
 /// Everything that is wrong in them.
 pub fn settings_of(file: Option<SourceFile>, options: &LoadOptions) -> Result<Config, Diagnostics> {
-    let stack = if file.is_some() { StackFile::Found } else { StackFile::Missing };
     let files = file.into_iter().map(|file| (config::FILE.into(), file.bytes)).collect();
     let mut problems = Vec::new();
-    let config = config_of(&FileOrigin::Memory { files }, stack, options, &mut problems);
+    let config = config_of(&FileOrigin::Memory { files }, options, &mut problems);
     if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1)) }
 }
 
@@ -152,18 +149,18 @@ pub fn settings_of(file: Option<SourceFile>, options: &LoadOptions) -> Result<Co
 /// # Errors
 /// Settings that are wrong, or files that cannot be read or parsed.
 pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, Diagnostics> {
-    let LocatedStack { given, root, stack } = located(path, options)?;
+    let given = resolved(path)?;
     // The overlays of every environment are formatted, whichever is chosen.
     let options = LoadOptions { environment: None, ..options.clone() };
-    let origin = on_disk(&root)?;
+    let origin = on_disk(&given, &options)?;
     let mut problems = Vec::new();
-    let config = config_of(&origin, stack, &options, &mut problems);
-    let directory = if root.is_dir() { root.clone() } else { root.parent().unwrap_or(&root).to_owned() };
+    let config = config_of(&origin, &options, &mut problems);
+    let directory = origin.root();
     // Without its settings, files that they leave out would be written.
     if !problems.is_empty() {
         return Err(Diagnostics::new(problems, 1).below(directory));
     }
-    let mut files = format::files(&origin, &config, stack, &mut problems);
+    let mut files = format::files(&origin, &config, &mut problems);
     if given != directory {
         let below = source::relative(&directory, &given);
         files.retain(|file| **file == *below || file.strip_prefix(&*below).is_some_and(|rest| rest.starts_with('/')));
@@ -172,21 +169,6 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
         return Err(Diagnostics::new(problems, files.len()).below(directory));
     }
     format::formatted(&origin, &files, directory)
-}
-
-/// A path that a call names, and the stack that it lies in.
-struct LocatedStack {
-    /// The path, without links.
-    given: PathBuf,
-    /// The stack's directory; the path itself where there is no `trueup.yaml`.
-    root: PathBuf,
-    stack: StackFile,
-}
-
-fn located(path: &Path, options: &LoadOptions) -> Result<LocatedStack, Diagnostic> {
-    let given = resolved(path)?;
-    let (root, stack) = root_of(&given, options)?;
-    Ok(LocatedStack { given, root, stack })
 }
 
 /// The path that a call names, without links.
@@ -203,20 +185,21 @@ fn resolved(path: &Path) -> Result<PathBuf, Diagnostic> {
     file::real_path(path).map_err(unreadable)
 }
 
-/// The files of a directory; without settings, a file is the whole.
-fn on_disk(root: &Path) -> Result<FileOrigin, Diagnostic> {
+/// The files of the stack that a path lies in; without settings, a file is the whole.
+fn on_disk(given: &Path, options: &LoadOptions) -> Result<FileOrigin, Diagnostic> {
+    let (root, stack) = root_of(given, options)?;
     let (directory, whole) = match root.is_dir() {
-        true => (root, None),
-        false => (root.parent().unwrap_or(root), root.file_name().map(|name| name.to_string_lossy().into())),
+        true => (&*root, None),
+        false => (root.parent().unwrap_or(&root), root.file_name().map(|name| name.to_string_lossy().into())),
     };
     let directory = Directory::open(directory).map_err(|error| {
         let what = format!("`{}` cannot be read: {error}", root.display());
         Diagnostic::without_place(what, "give the directory of the definitions")
     })?;
-    Ok(FileOrigin::Disk { directory, whole })
+    Ok(FileOrigin::Disk { directory, whole, stack })
 }
 
-/// The stack's directory and whether it has settings.
+/// The stack's directory and whether it has settings; the path itself where there are none.
 fn root_of(given: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), Diagnostic> {
     if let Some(file) = &options.config {
         let unreadable = |why: String| {
@@ -245,16 +228,16 @@ fn root_of(given: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), 
     Ok((given.to_owned(), StackFile::Missing))
 }
 
-fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
-    let mut problems = Vec::new();
-    let config = config_of(&origin, stack, options, &mut problems);
+fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
+    let (root, stack, mut problems) = (origin.root(), origin.stack(), Vec::new());
+    let config = config_of(&origin, options, &mut problems);
     if options.environment.as_ref().is_some_and(|name| !config.environments.contains_key(name)) {
         // Without the intended variables and overlays, definitions would only be reported as incomplete.
         return Err(Diagnostics::new(problems, 1).below(root));
     }
     let text = || origin.text(&config::FILE.into()).ok();
     let settings = SettingPlaces::new(&text);
-    let filter = FileFilter::new(&config, options.environment.as_deref()).in_stack(stack == StackFile::Found);
+    let filter = FileFilter::new(&config, options.environment.as_deref());
     let mut ineffective = Vec::new();
     let files = origin.list(&filter, &mut problems);
     // What another commit has is as it was.
@@ -264,10 +247,6 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
         problems.extend(wrong);
         ineffective.extend(notes);
     }
-    let root = match &origin {
-        FileOrigin::Disk { directory, .. } => directory.path().to_owned(),
-        FileOrigin::Memory { .. } => PathBuf::new(),
-    };
     let (overlay_files, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| filter.is_overlay(file));
     let variables = Variables::of_stack(&config, options.environment.as_ref());
     let texts: Vec<SourceText> = overlay_files
@@ -306,7 +285,7 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
         if problems.is_empty() {
             // An overlay of another environment may use it, too.
             let written: LazyCell<BTreeSet<String>, _> = LazyCell::new(|| {
-                let every = format::files(&origin, &config, stack, &mut Vec::new());
+                let every = format::files(&origin, &config, &mut Vec::new());
                 let every: BTreeSet<&Arc<str>> = files.iter().chain(&every).collect();
                 let texts = every.into_iter().filter_map(|file| origin.text(file).ok());
                 let names = |text: SourceText| variable::names(text.as_str()).into_iter().map(str::to_owned).collect();
@@ -332,8 +311,8 @@ fn load(origin: FileOrigin, root: PathBuf, stack: StackFile, options: &LoadOptio
     Ok(Loaded { config, root, stack, desired, removed, notes, unused, origin, options })
 }
 
-fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
-    let source = match stack {
+fn config_of(origin: &FileOrigin, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
+    let source = match origin.stack() {
         StackFile::Found => origin.text(&config::FILE.into()),
         StackFile::Missing => Ok(SourceText::inline(config::FILE, "{}")),
     };

@@ -2,7 +2,7 @@
 //! directory can do (links that lead out or in circles, endless or special files) ends in a problem.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use globset::{GlobSet, GlobSetBuilder};
@@ -21,12 +21,38 @@ use crate::model::{self, Key};
 #[derive(Debug)]
 pub(super) enum FileOrigin {
     /// Below this directory; where one of its files is the whole, that one.
-    Disk { directory: Directory, whole: Option<Arc<str>> },
+    Disk { directory: Directory, whole: Option<Arc<str>>, stack: StackFile },
     /// Here, by path.
     Memory { files: BTreeMap<Arc<str>, Vec<u8>> },
 }
 
+/// Whether a directory is a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StackFile {
+    /// It contains a `trueup.yaml`.
+    Found,
+    /// It does not: the directory is the whole, and nothing is ever deleted.
+    Missing,
+}
+
 impl FileOrigin {
+    /// Whether the files are those of a stack.
+    pub(super) fn stack(&self) -> StackFile {
+        match self {
+            FileOrigin::Disk { stack, .. } => *stack,
+            FileOrigin::Memory { files } if files.contains_key(config::FILE) => StackFile::Found,
+            FileOrigin::Memory { .. } => StackFile::Missing,
+        }
+    }
+
+    /// The directory that their paths are relative to; none where they are in memory.
+    pub(super) fn root(&self) -> PathBuf {
+        match self {
+            FileOrigin::Disk { directory, .. } => directory.path().to_owned(),
+            FileOrigin::Memory { .. } => PathBuf::new(),
+        }
+    }
+
     /// The bytes of a file.
     pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, Diagnostic> {
         self.files().read(path)
@@ -64,7 +90,7 @@ impl FileOrigin {
             }
         };
         paths.sort();
-        paths.retain(|path| filter.selects(path, problems));
+        paths.retain(|path| filter.selects(path, self.stack(), problems));
         paths
     }
 }
@@ -164,8 +190,6 @@ pub(super) struct FileFilter {
     overlays: Arc<BTreeSet<String>>,
     /// The overlay directories of the chosen one, each with its place in the order in which they are applied.
     chosen: BTreeMap<String, usize>,
-    /// Whether the directory is a stack.
-    is_stack: bool,
 }
 
 impl FileFilter {
@@ -200,13 +224,7 @@ impl FileFilter {
             globs: globs.clone(),
             overlays: Arc::clone(overlays),
             chosen: chosen.into_iter().cloned().enumerate().map(|(layer, overlay)| (overlay, layer)).collect(),
-            is_stack: true,
         }
-    }
-
-    /// The same for a directory that is a stack only if `is_stack`.
-    pub(super) fn in_stack(self, is_stack: bool) -> Self {
-        Self { is_stack, ..self }
     }
 
     /// Whether the file lies in an overlay of the chosen environment.
@@ -318,10 +336,16 @@ impl FileFilter {
         if is_hidden(path) || self.excludes_above(path) || self.excludes(path) {
             return false;
         }
-        if path == config::FILE || self.is_overlay(path) {
-            return true;
+        path == config::FILE || self.takes(path, is_directory)
+    }
+
+    /// Whether a file is a definition, or one of an overlay of the chosen environment; of a directory, whether a file below
+    /// it could be.
+    fn takes(&self, path: &str, is_directory: bool) -> bool {
+        match self.overlay_of(path) {
+            Some(overlay) => self.chosen.contains_key(overlay),
+            None => is_directory || self.includes(path),
         }
-        self.overlay_of(path).is_none() && (is_directory || self.includes(path))
     }
 
     /// Whether the path, or a directory that it lies in, is included.
@@ -339,19 +363,19 @@ impl FileFilter {
         path.match_indices('/').any(|(at, _)| self.excludes(&path[..at]))
     }
 
-    pub(super) fn selects(&self, path: &Arc<str>, problems: &mut Vec<Diagnostic>) -> bool {
-        if self.excludes(path) || &**path == config::FILE {
+    pub(super) fn selects(&self, path: &str, stack: StackFile, problems: &mut Vec<Diagnostic>) -> bool {
+        if self.excludes(path) || path == config::FILE {
             return false;
         }
         let name = path.rsplit('/').next().unwrap_or(path);
         if name == config::FILE {
-            let (what, help) = match self.is_stack {
-                true => (
+            let (what, help) = match stack {
+                StackFile::Found => (
                     "this stack contains a second trueup.yaml",
                     "one directory is one stack: move it out, or leave its directory out with `files: {exclude: \
                      [...]}`",
                 ),
-                false => (
+                StackFile::Missing => (
                     "this directory is a stack, and the given one is not",
                     "give the directories of the stacks, or --recursive for every stack below",
                 ),
@@ -364,10 +388,7 @@ impl FileFilter {
             problems.push(Diagnostic::of_file(what, path, "rename it"));
             return false;
         }
-        if self.is_overlay(path) {
-            return true;
-        }
-        self.overlay_of(path).is_none() && self.includes(path)
+        self.takes(path, false)
     }
 }
 
@@ -435,7 +456,7 @@ fn walk(root: &Path, filter: &FileFilter, problems: &mut Vec<Diagnostic>) -> Vec
 
 fn walk_problem(root: &Path, error: &walkdir::Error, filter: &FileFilter) -> Option<Diagnostic> {
     let path = relative(root, error.path().unwrap_or(root));
-    if filter.excludes(&path) || path.split('/').any(|part| part.starts_with('.')) {
+    if filter.excludes(&path) || is_hidden(&path) {
         return None;
     }
     if error.loop_ancestor().is_some() {

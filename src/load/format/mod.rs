@@ -15,7 +15,6 @@ use super::config::Config;
 use super::definition::REMOVE;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::item::{Item, resolve};
-use super::loaded::StackFile;
 use super::source::{FileFilter, FileOrigin};
 use super::splice::{line_break, spliced};
 use super::text::{Language, SourceText};
@@ -37,18 +36,12 @@ pub struct Formatted {
 }
 
 /// Every file of definitions, and of the overlays of every environment, sorted.
-pub(super) fn files(
-    origin: &FileOrigin,
-    config: &Config,
-    stack: StackFile,
-    problems: &mut Vec<Diagnostic>,
-) -> Vec<Arc<str>> {
+pub(super) fn files(origin: &FileOrigin, config: &Config, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
     let mut files: BTreeSet<Arc<str>> = BTreeSet::new();
     for environment in std::iter::once(None).chain(config.environments.keys().map(|name| Some(name.as_str()))) {
-        let filter = FileFilter::new(config, environment).in_stack(stack == StackFile::Found);
         // The same problem is found in every environment.
         problems.clear();
-        files.extend(origin.list(&filter, problems));
+        files.extend(origin.list(&FileFilter::new(config, environment), problems));
     }
     files.into_iter().collect()
 }
