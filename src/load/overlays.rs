@@ -77,29 +77,10 @@ impl<'s> Overlays<'s> {
                     Ok(tree) => tree,
                 };
                 let (secrets, first_problem) = (Secrets::of(&tree, source), problems.len());
-                let mut item = resolve(&tree, source, problems).filter(|item| !item.is_null() && !is_other_kind(item));
-                // Without it, the document would be one of an endpoint.
-                let unknown = item.as_mut().and_then(|item| {
-                    substitute_kind(item, variables, problems);
-                    object::unknown_kind(item)
-                });
-                if let Some(unknown) = unknown {
-                    problems.extend(unknown);
-                    conceal([&secrets], &mut problems[first_problem..]);
-                    continue;
-                }
-                let removal = item.as_mut().and_then(|item| {
-                    variable::substitute_mappings(item, variables);
-                    removal(item, problems)
-                });
-                let key = item.as_ref().and_then(|item| key_of(item, variables));
-                if let (Some(item), None) = (&item, &key) {
-                    let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
-                    let help = "`metadata.namespace` and `metadata.name` name the definition that it changes";
-                    problems.push(at.error("the overlay names no definition", "").with_help(help));
-                }
+                let item = resolve(&tree, source, problems).filter(|item| !item.is_null() && !is_other_kind(item));
+                let read = item.and_then(|item| read(item, variables, problems));
                 conceal([&secrets], &mut problems[first_problem..]);
-                if let (Some(item), Some(key)) = (item, key) {
+                if let Some((key, item, removal)) = read {
                     let taken = AtomicBool::new(false);
                     let overlay = Overlay { item, source, document, layer, removal, secrets, taken };
                     by_key.entry(key).or_default().push(overlay);
@@ -267,6 +248,29 @@ impl DefinedKeys {
         let near = self.searches.nearest(key, self.keys.iter().map(String::as_str))?;
         Some(format!("did you mean `{near}`?"))
     }
+}
+
+/// The key of an overlay document, what it changes, and what `$remove` says in it.
+fn read<'s>(
+    mut item: Item<'s>,
+    variables: &'s Variables,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<(String, Item<'s>, Option<Removal<'s>>)> {
+    substitute_kind(&mut item, variables, problems);
+    // Without it, the document would be one of an endpoint.
+    if let Some(unknown) = object::unknown_kind(&item) {
+        problems.extend(unknown);
+        return None;
+    }
+    variable::substitute_mappings(&mut item, variables);
+    let removal = removal(&mut item, problems);
+    let Some(key) = key_of(&item, variables) else {
+        let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
+        let help = "`metadata.namespace` and `metadata.name` name the definition that it changes";
+        problems.push(at.error("the overlay names no definition", "").with_help(help));
+        return None;
+    };
+    Some((key, item, removal))
 }
 
 /// Applies overlays in their order.
