@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::meaning;
-use crate::kind::ENDPOINT as ENDPOINT_KIND;
-use crate::kind::{place_in_file, snake};
+use crate::kind::{self, place_in_file, snake};
 use crate::load::level::Level;
 use crate::load::splice::{Splice, line_end, line_start, own_comments_above, spliced_part};
 use crate::load::tree::{NodeId, NodeShape, Tree};
@@ -15,16 +14,7 @@ use crate::load::tree::{NodeId, NodeShape, Tree};
 /// The edits that bring a document into canonical form.
 pub(super) fn edits(tree: &Tree<'_>, text: &str) -> Vec<Splice> {
     let writer = Writer { tree, text };
-    let at = Position { is_root: true, is_anchored: false };
-    tree.root.map(|root| writer.edits(root, Level::root(None), at)).unwrap_or_default()
-}
-
-/// Where a node is.
-#[derive(Clone, Copy)]
-struct Position {
-    is_root: bool,
-    /// An anchor is above, so that an alias elsewhere reads the keys too.
-    is_anchored: bool,
+    tree.root.map(|root| writer.edits(root, Level::root(None), false)).unwrap_or_default()
 }
 
 /// An entry of a mapping.
@@ -42,9 +32,10 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// The edits of a node, in the order of the text. A mapping that is ordered is one of them, with those of its entries.
-    fn edits(&self, id: NodeId, level: Level, at: Position) -> Vec<Splice> {
+    /// Below an anchor, an alias elsewhere reads the keys too.
+    fn edits(&self, id: NodeId, level: Level, is_below_anchor: bool) -> Vec<Splice> {
         let node = self.tree.node(id);
-        let at = Position { is_anchored: at.is_anchored || node.anchored, ..at };
+        let is_anchored = is_below_anchor || node.anchored;
         match &node.shape {
             NodeShape::Map { entries } if !matches!(level, Level::Several(_)) => {
                 let entries = entries.iter().map(|(key, value)| Entry {
@@ -53,17 +44,17 @@ impl Writer<'_> {
                     name: meaning::text(self.tree, *key).map(|key| snake(key).into_owned()).unwrap_or_default(),
                 });
                 let entries: Vec<Entry> = entries.collect();
-                let mut edits = if at.is_anchored { Vec::new() } else { self.spelled(&entries) };
+                let mut edits = if is_anchored { Vec::new() } else { self.spelled(&entries) };
                 // The order of the fields of another kind is the author's.
                 let is_other = |entry: &Entry| {
                     entry.name == "kind"
-                        && meaning::text(self.tree, entry.value).is_some_and(|kind| kind != ENDPOINT_KIND)
+                        && meaning::text(self.tree, entry.value).is_some_and(|kind| kind != kind::ENDPOINT)
                 };
-                let is_other = at.is_root && entries.iter().any(is_other);
+                let is_other = matches!(level, Level::Object(_)) && entries.iter().any(is_other);
                 for entry in entries.iter().filter(|entry| !is_other || entry.name != "spec") {
                     let below = level.below(&entry.name);
                     if !matches!(below, Level::Value | Level::Unknown) {
-                        edits.extend(self.edits(entry.value, below, Position { is_root: false, ..at }));
+                        edits.extend(self.edits(entry.value, below, is_anchored));
                     }
                 }
                 edits.sort_by_key(|edit| edit.range.start);
@@ -71,7 +62,9 @@ impl Writer<'_> {
                 self.ordered(&entries, brackets, &edits).map_or(edits, |ordered| vec![ordered])
             }
             NodeShape::List { items } => match level.below("") {
-                below @ Level::Message(_) => items.iter().flat_map(|item| self.edits(*item, below, at)).collect(),
+                below @ Level::Message(_) => {
+                    items.iter().flat_map(|item| self.edits(*item, below, is_anchored)).collect()
+                }
                 _ => Vec::new(),
             },
             _ => Vec::new(),
