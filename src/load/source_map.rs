@@ -304,10 +304,10 @@ pub(super) struct NameLocations<'c> {
     files: BTreeMap<Arc<str>, Option<Arc<Named>>>,
 }
 
-/// A file's text with the key, the number and the name's place of each definition in it.
+/// A file's text with the place of the name in each of its documents.
 struct Named {
     text: ShownText,
-    names: Vec<(String, usize, Range<usize>)>,
+    names: HashMap<usize, Range<usize>>,
 }
 
 impl<'c> NameLocations<'c> {
@@ -346,21 +346,17 @@ impl<'c> NameLocations<'c> {
 
 impl Named {
     fn place(&self, found: &Definition) -> Range<usize> {
-        let key = found.endpoint.key.to_string();
-        let mut of_key = self.names.iter().filter(|(name, ..)| *name == key);
-        let first = of_key.clone().next();
-        let by_number = of_key.find(|(_, document, _)| *document == found.document).or(first);
-        by_number.map_or(0..0, |(.., place)| place.clone())
+        self.names.get(&found.document).cloned().unwrap_or_default()
     }
 }
 
-fn names<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Vec<(String, usize, Range<usize>)> {
+fn names<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> HashMap<usize, Range<usize>> {
     let documents = careful::prepare(source, context, &mut Vec::new());
     let name = |document: &PreparedDocument<'_>| {
         let at = document.item.get("metadata")?.get("name")?.span;
         // An overlay's name is in another file.
         let place = if at.source.path == source.path { at.range() } else { 0..0 };
-        Some((document.item.names()?, document.document, place))
+        Some((document.document, place))
     };
     documents.iter().filter_map(name).collect()
 }
