@@ -108,7 +108,11 @@ impl Patch<'_> {
         if node.writing == ValueStyle::Flow {
             return self.remove_in_brackets(items, gone);
         }
-        items.iter().enumerate().filter(|(at, _)| gone(*at)).try_for_each(|(_, (_, item))| self.remove_item(item))
+        for (_, (_, item)) in items.iter().enumerate().filter(|(at, _)| gone(*at)) {
+            self.lead(line_start(self.text, item.value.start)..item.value.start)?;
+            self.remove_lines(item)?;
+        }
+        Ok(())
     }
 
     /// What is before an item on its line: a dash and blanks.
@@ -116,12 +120,6 @@ impl Patch<'_> {
         let lead = self.slice(range)?;
         let is_lead = lead.trim_start_matches(' ').strip_prefix('-').is_some_and(|rest| rest.trim().is_empty());
         if is_lead { Ok(lead) } else { Err(NotEditable::Shape) }
-    }
-
-    /// Removes the lines of an item.
-    fn remove_item(&mut self, item: &WrittenValue) -> Result<(), NotEditable> {
-        self.lead(line_start(self.text, item.value.start)..item.value.start)?;
-        self.remove_lines(item)
     }
 }
 

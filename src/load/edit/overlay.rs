@@ -294,17 +294,11 @@ fn differences(
     (current, wanted): (&Json, &Json),
     found: &mut Vec<(Vec<String>, Json)>,
 ) {
-    let (Json::Object(old), Json::Object(new)) = (current, wanted) else {
-        if let Json::Object(new) = wanted
-            && !new.is_empty()
-        {
-            for (key, value) in new {
-                differences(kind, &below(path, key), (&Json::Null, value), found);
-            }
-        } else if current != wanted {
-            found.push((path.to_vec(), wanted.clone()));
-        }
-        return;
+    let none = serde_json::Map::new();
+    let (old, new) = match (current, wanted) {
+        (Json::Object(old), Json::Object(new)) => (old, new),
+        (_, Json::Object(new)) if !new.is_empty() => (&none, new),
+        _ => return found.extend((current != wanted).then(|| (path.to_vec(), wanted.clone()))),
     };
     let level = Level::at(kind, path);
     // The option that is chosen drops the others.
