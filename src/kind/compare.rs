@@ -182,7 +182,7 @@ fn seen_message(message: &Message, live: Keys<'_>, wanted: Keys<'_>) -> Map<Stri
     for (key, value) in live.iter() {
         let is_left = || !matches!(open(message, key, value, wanted), None | Some(Open::Difference));
         let value = match (wanted.get(key), message.field(key)) {
-            (Some(wanted), Some(field)) => seen_field(field, value, wanted),
+            (Some(wanted), Some(field)) => each_aligned(field, value, wanted, seen_value),
             (None, _) if is_left() => continue,
             _ => value.clone(),
         };
@@ -222,17 +222,23 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
     align(live, wanted, &content, &is_same, &unnamed)
 }
 
-fn seen_field(field: &Field, live: &Json, wanted: &Json) -> Json {
+/// The live value of a field with what `of` makes of each message in it and of the one of a definition that it is.
+pub(super) fn each_aligned(
+    field: &Field,
+    live: &Json,
+    wanted: &Json,
+    of: impl Fn(&'static Message, &Json, Option<&Json>) -> Json,
+) -> Json {
     let Some(message) = field.message() else { return live.clone() };
     match (&field.kind, live, wanted) {
         (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
-            let seen = |(item, to): (&Json, Option<usize>)| seen_value(message, item, to.map(|to| &wants[to]));
-            items.iter().zip(aligned(message, items, wants)).map(seen).collect()
+            let of = |(item, to): (&Json, Option<usize>)| of(message, item, to.map(|to| &wants[to]));
+            items.iter().zip(aligned(message, items, wants)).map(of).collect()
         }
         (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
-            live.iter().map(|(key, value)| (key.clone(), seen_value(message, value, wanted.get(key)))).collect()
+            live.iter().map(|(key, value)| (key.clone(), of(message, value, wanted.get(key)))).collect()
         }
-        _ => seen_value(message, live, Some(wanted)),
+        _ => of(message, live, Some(wanted)),
     }
 }
 

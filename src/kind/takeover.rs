@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::compare::{Open, aligned, open};
+use super::compare::{Open, aligned, each_aligned, open};
 use super::fills::{unfill, unfill_message};
 use super::hidden::is_hidden;
 use super::spec::{is_zero_of, keys_of, value_of};
 use super::walk::{Keys, each_message_mut};
-use super::{Field, FieldKind, Message, values};
+use super::{Field, FieldKind, Message};
 
 /// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition
 /// names it.
@@ -36,9 +36,7 @@ fn zero(field: &Field) -> Option<Json> {
     let zero = match field.kind {
         _ if field.is_list => None,
         FieldKind::Bool => Some(Json::Bool(false)),
-        FieldKind::Enum(id) => {
-            values(id).iter().map(|(name, _)| Json::from(*name)).find(|name| is_zero_of(field, name))
-        }
+        FieldKind::Enum(_) => field.word_of_none().map(Json::from),
         _ => None,
     };
     zero.filter(|zero| field.rules.iter().all(|(_, rule)| rule.broken(field, zero).is_none()))
@@ -104,37 +102,31 @@ impl Taker<'_> {
     }
 
     fn field(&self, field: &Field, live: &Json, written: &Json) -> Json {
-        let is_named = self.taken == Taken::Named;
-        let Some(message) = field.message() else { return self.scalar(live, written) };
+        if self.taken == Taken::Named {
+            return each_aligned(field, live, written, |message, live, before| match before {
+                Some(before) => self.one(message, live, before),
+                None => self.fresh(message, live),
+            });
+        }
+        let Some(message) = field.message() else { return written.clone() };
         match (&field.kind, live, written) {
             (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
-                let pairs = items.iter().zip(aligned(message, items, wants));
-                if is_named {
-                    let taken = |(item, to): (&Json, Option<usize>)| match to {
-                        Some(to) => self.one(message, item, &wants[to]),
-                        None => self.fresh(message, item),
-                    };
-                    return pairs.map(taken).collect();
-                }
                 let mut over = wants.clone();
-                for (item, to) in pairs.filter_map(|(item, to)| Some((item, to?))) {
-                    over[to] = self.one(message, item, &wants[to]);
-                }
-                over.into()
-            }
-            (FieldKind::Message(_), ..) => self.one(message, live, written),
-            (FieldKind::Map(_), Json::Object(values), Json::Object(wanted)) => {
-                let mut over = if is_named { Map::new() } else { wanted.clone() };
-                for (key, value) in values {
-                    match wanted.get(key) {
-                        Some(before) => _ = over.insert(key.clone(), self.one(message, value, before)),
-                        None if is_named => _ = over.insert(key.clone(), self.fresh(message, value)),
-                        None => {}
+                for (item, to) in items.iter().zip(aligned(message, items, wants)) {
+                    if let Some(to) = to {
+                        over[to] = self.one(message, item, &wants[to]);
                     }
                 }
                 over.into()
             }
-            _ => self.scalar(live, written),
+            (FieldKind::Map(_), Json::Object(values), Json::Object(wanted)) => {
+                let taken = |(key, before): (&String, &Json)| {
+                    let taken = values.get(key).map(|value| self.one(message, value, before));
+                    (key.clone(), taken.unwrap_or_else(|| before.clone()))
+                };
+                wanted.iter().map(taken).collect()
+            }
+            _ => self.one(message, live, written),
         }
     }
 
