@@ -290,7 +290,7 @@ impl<'s> Resolver<'_, 's, '_> {
         let mut seen = HashMap::new();
         for (key_id, value_id) in pairs {
             let key_at = self.at(*key_id);
-            let Some((key, plain)) = self.key(*key_id) else {
+            let Some((key, style)) = self.tree.scalar(*key_id) else {
                 self.problems.push(key_at.error("a key is a list or a mapping", "a key is a text"));
                 continue;
             };
@@ -299,29 +299,19 @@ impl<'s> Resolver<'_, 's, '_> {
                 self.problems.push(diagnostic.also(self.source, first.range(), "first time here"));
                 continue;
             }
-            if key == "<<" && plain {
+            let is_alias = matches!(self.tree.node(*key_id).shape, NodeShape::Alias { .. });
+            if key == "<<" && style == TextStyle::Plain && !is_alias {
                 merges.push(*value_id);
                 continue;
             }
             if let Some(item) = self.item(*value_id, depth + 1, origin) {
-                entries.push(MapEntry { key, key_at, item });
+                entries.push(MapEntry { key: key.clone(), key_at, item });
             }
         }
         for merge in merges {
             self.merge(&mut entries, &mut seen, merge, depth);
         }
         entries
-    }
-
-    fn key(&self, id: NodeId) -> Option<(Cow<'s, str>, bool)> {
-        match &self.tree.node(id).shape {
-            NodeShape::Scalar { text, style } => Some((text.clone(), *style == TextStyle::Plain)),
-            NodeShape::Alias { target: AliasTarget::Node(target) } => match &self.tree.node(*target).shape {
-                NodeShape::Scalar { text, .. } => Some((text.clone(), false)),
-                _ => None,
-            },
-            _ => None,
-        }
     }
 
     /// Adds what a merge key names; what is there already stays, and of several the first wins.

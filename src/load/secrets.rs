@@ -84,14 +84,7 @@ fn root_level(tree: &Tree<'_>, root: NodeId) -> Level {
 
 /// A text with its style, aliases followed.
 fn scalar<'t>(tree: &'t Tree<'_>, id: NodeId) -> Option<(&'t str, TextStyle)> {
-    match &tree.node(id).shape {
-        NodeShape::Scalar { text, style } => Some((text, *style)),
-        NodeShape::Alias { target: AliasTarget::Node(target) } => match &tree.node(*target).shape {
-            NodeShape::Scalar { text, style } => Some((text, *style)),
-            _ => None,
-        },
-        _ => None,
-    }
+    tree.scalar(id).map(|(text, style)| (text.as_ref(), style))
 }
 
 /// The level of a key: what is written where nothing is known of it, under the name of a secret, was meant as one.

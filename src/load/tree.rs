@@ -78,6 +78,15 @@ impl<'s> Tree<'s> {
         &self.nodes[id]
     }
 
+    /// The text of a scalar with its style, aliases followed.
+    pub(super) fn scalar(&self, id: NodeId) -> Option<(&Cow<'s, str>, TextStyle)> {
+        match &self.node(id).shape {
+            NodeShape::Scalar { text, style } => Some((text, *style)),
+            NodeShape::Alias { target: AliasTarget::Node(target) } => self.scalar(*target),
+            NodeShape::Alias { .. } | NodeShape::List { .. } | NodeShape::Map { .. } => None,
+        }
+    }
+
     /// The nodes with an anchor, in the order of the text.
     pub(super) fn anchored(&self) -> impl Iterator<Item = NodeId> {
         (0..self.nodes.len()).filter(|id| self.nodes[*id].anchored)
