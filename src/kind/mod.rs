@@ -323,21 +323,6 @@ fn any_below(fields: &[Field], is_it: impl Fn(&Field) -> bool) -> bool {
     false
 }
 
-/// A message and every one below it that has fields, each once.
-fn reached(id: &'static str) -> Vec<(&'static str, &'static Message)> {
-    let mut open = vec![id];
-    let mut seen = BTreeSet::new();
-    let mut messages = Vec::new();
-    while let Some(id) = open.pop() {
-        if seen.insert(id) {
-            let message = message(id);
-            open.extend(message.fields.iter().filter_map(Field::below).filter(|id| !id.is_empty()));
-            messages.push((id, message));
-        }
-    }
-    messages
-}
-
 /// The names of an enumeration with their numbers, where those are known.
 pub fn values(id: &str) -> &'static [(&'static str, Option<i32>)] {
     let Some(block) = INDEX.enums.get(id) else { return &[] };
@@ -389,9 +374,17 @@ impl Kind {
         self.namespaces.is_empty() || self.namespaces.contains(&place)
     }
 
-    /// Every message that its `spec` reaches, each once.
+    /// The message of its `spec`, and every one below it that has fields, each once.
     pub fn messages(&self) -> Vec<(&'static str, &'static Message)> {
-        reached(self.spec)
+        let (mut open, mut seen, mut messages) = (vec![self.spec], BTreeSet::new(), Vec::new());
+        while let Some(id) = open.pop() {
+            if seen.insert(id) {
+                let message = message(id);
+                open.extend(message.fields.iter().filter_map(Field::below).filter(|id| !id.is_empty()));
+                messages.push((id, message));
+            }
+        }
+        messages
     }
 
     /// The key of the mapping of its spec that contains a key, the nearest one to the top; not of one in a list or a map.
