@@ -148,8 +148,7 @@ impl<'a> DefinitionTarget<'a> {
     /// Why a later load would refuse the file, or read something else.
     fn refuses(&self, endpoint: &Object, path: &str, text: &str) -> Option<String> {
         let file = SourceFile { path: self.below(path), bytes: text.as_bytes().to_vec() };
-        let options = load::LoadOptions { threads: Some(1), ..load::LoadOptions::default() };
-        match load::sources(vec![file], &options) {
+        match load::sources(vec![file], &load::LoadOptions::default()) {
             Err(diagnostics) => {
                 let first = diagnostics.list.first().map(|first| first.message.as_str()).unwrap_or_default();
                 Some(format!("a definition must not contain it: {first}"))

@@ -5,10 +5,8 @@ use super::diagnostic::Diagnostic;
 use super::fields::{FieldProblem, Fields, first_line};
 use super::item::{Item, MapEntry, TextSpan, Value};
 use super::suggestion::did_you_mean;
-use crate::kind;
-use crate::kind::snake;
-use crate::model::SERVICE_KEYS;
-use crate::model::{Location, Object, Problem, SealedSecrets, Segment};
+use crate::kind::{self, snake};
+use crate::model::{Location, Object, Problem, SERVICE_KEYS, SealedSecrets, Segment};
 
 /// The key of a document that removes a definition.
 pub(super) const REMOVE: &str = "$remove";

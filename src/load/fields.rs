@@ -8,8 +8,7 @@ use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::suggestion::nearest;
 use super::text::Language;
 use super::tree::TextStyle;
-use crate::kind::{self, Field, Flag, Kind, Message};
-use crate::kind::{camel, snake};
+use crate::kind::{self, Field, Flag, Kind, Message, camel, snake};
 use crate::model::Segment;
 
 /// Keys under which people write a secret into settings, which have none.

@@ -170,15 +170,14 @@ impl Resource {
         deposed: Option<&str>,
         attributes: Result<Map<String, Value>, String>,
     ) -> Self {
-        match deposed {
-            None => Self { kind, address, attributes, sensitive: BTreeSet::new() },
-            Some(key) => Self {
-                kind,
-                address: format!("{address} (deposed {key})"),
-                attributes: Err("it was replaced, and Terraform deletes it next".to_owned()),
-                sensitive: BTreeSet::new(),
-            },
-        }
+        let (address, attributes) = match deposed {
+            None => (address, attributes),
+            Some(key) => {
+                let reason = "it was replaced, and Terraform deletes it next".to_owned();
+                (format!("{address} (deposed {key})"), Err(reason))
+            }
+        };
+        Self { kind, address, attributes, sensitive: BTreeSet::new() }
     }
 
     /// The address without the key of an instance: of the resource as configuration has it.

@@ -8,8 +8,7 @@ use regex::Regex;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, json};
 
-use crate::kind::label;
-use crate::kind::{self, KindName};
+use crate::kind::{self, KindName, label};
 use crate::load::definition::unknown_kind_error;
 use crate::load::diagnostic::Diagnostic;
 use crate::load::fields::{Decoder, Fault, Fields, Place};

@@ -107,7 +107,6 @@ fn extends_fault(
     (all, by_name): (&[MapEntry<'_>], &HashMap<&str, &Item<'_>>),
 ) -> Option<Diagnostic> {
     let extended = entry.item.text().filter(|_| !entry.item.is_null())?;
-    let others = || all.iter().map(|other| &*other.key).filter(|other| *other != name).take(MOST_OFFERED);
     let (what, label) = if extended == name {
         (format!("the environment `{name}` extends itself"), "name another environment".to_owned())
     } else if let Some(other) = by_name.get(extended) {
@@ -115,7 +114,8 @@ fn extends_fault(
         let what = format!("`{name}` extends `{extended}`, which extends `{next}`");
         (what, "extend an environment that extends none".to_owned())
     } else {
-        let names: Vec<&str> = others().collect();
+        let others = all.iter().map(|other| &*other.key).filter(|other| *other != name);
+        let names: Vec<&str> = others.take(MOST_OFFERED).collect();
         let otherwise = || match names.as_slice() {
             [] => "there is no other environment".to_owned(),
             names => format!("one of {}", names.join(", ")),
