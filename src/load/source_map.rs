@@ -334,13 +334,11 @@ impl<'c> NameLocations<'c> {
     }
 
     fn file(&mut self, file: &Arc<str>) -> Option<Arc<Named>> {
-        if !self.files.contains_key(file) {
-            let named = self.origin.text(file).ok();
-            let named = named
-                .map(|source| Arc::new(Named { names: names(&source, self.context), text: ShownText::new(source) }));
-            self.files.insert(file.clone(), named);
-        }
-        self.files.get(file)?.clone()
+        let named = || {
+            let source = self.origin.text(file).ok()?;
+            Some(Arc::new(Named { names: names(&source, self.context), text: ShownText::new(source) }))
+        };
+        self.files.entry(file.clone()).or_insert_with(named).clone()
     }
 }
 
