@@ -232,6 +232,18 @@ impl Change {
         matches!(Owner::of(ownership.as_ref(), &self.key, to), Owner::Foreign(_)).then_some(from)
     }
 
+    /// Whether the live object was not ours and becomes so.
+    pub fn adopts(&self) -> bool {
+        match &self.action {
+            Action::Replace { adopts, .. } => *adopts,
+            Action::Recreate { before, .. } => self.ownership.as_ref().is_some_and(|ownership| {
+                let owner = Ownership::read(&before.endpoint.annotations);
+                !Owner::of(owner.as_ref(), &self.key, ownership.stack.as_deref()).is_ours()
+            }),
+            _ => false,
+        }
+    }
+
     /// The stack that loses the object by this change, and the one that gets it.
     pub fn transfer(&self) -> Option<(&str, &str)> {
         Some((self.taken_from()?, self.ownership.as_ref()?.stack.as_ref()?))

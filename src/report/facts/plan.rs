@@ -176,11 +176,10 @@ pub fn annotates(plan: &Plan) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// How many of the replaces take over what no stack owns, or another one.
+/// How many changes of a kind take over what no stack owns, or another one.
 fn adopted(plan: &Plan, kind: ActionKind) -> Option<Line<'_>> {
-    let adopts = |change: &&Change| matches!(change.action, Action::Replace { adopts: true, .. });
     let mut numbers: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-    for change in plan.changes.iter().filter(|_| kind == ActionKind::Replace).filter(adopts) {
+    for change in plan.changes.iter().filter(|change| change.action.kind() == kind && change.adopts()) {
         *numbers.entry(change.taken_from()).or_default() += 1;
     }
     let words = numbers.iter().map(|(from, number)| match from {

@@ -335,6 +335,29 @@ fn a_definition_takes_over_what_no_apply_could_change() {
     stage.run("plan .").code(0).stdout_contains("3 in sync");
 }
 
+#[test]
+fn a_recreate_of_what_no_stack_or_another_one_owns_says_so() {
+    let service = Service::start();
+    let stage = changed(&service);
+    stage.edit("trueup.yaml", "stack: sites", "stack: more");
+    let plan = format!("plan . {ALLOW} --only virtual_site:shop/edge");
+    stage
+        .run(&format!("{plan} --allow foreign-stack=virtual_site:shop/edge"))
+        .code(0)
+        .stdout_contains("passes from stack sites to stack more")
+        .stdout_contains("1 to recreate (1 taken over from stack sites)");
+    let mut now = site(&service).expect("the site");
+    now["metadata"]["annotations"] = json!({});
+    let body = json!({"metadata": now["metadata"].take(), "spec": now["spec"].take()});
+    let path = "/api/config/namespaces/shop/virtual_sites/edge";
+    assert_eq!(service.send("PUT", path, Some(&body.to_string())).0, 200);
+    stage
+        .run(&format!("{plan} --adopt"))
+        .code(0)
+        .stdout_contains("adopts")
+        .stdout_contains("1 to recreate (1 adopted: no stack owns it)");
+}
+
 /// The keys of what a plan blocks because it is fixed.
 fn fixed(plan: &Value) -> Vec<String> {
     let blocked = plan["plan"]["blocked"].as_array().expect("a list").iter();
