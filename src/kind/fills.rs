@@ -169,6 +169,13 @@ pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, te
         let group = message.group_of(key).filter(|group| group.is(GroupFlag::Filled));
         !group.is_some_and(|group| is_default_choice(message, group, key, is_empty(value)))
     });
+    // A rule without its required `action` would not be read as one that denies.
+    let is_kept_back = |field: &Field| field.is(Flag::Internal) || field.is(Flag::Deprecated);
+    for field in message.fields.iter().filter(|field| field.is(Flag::Required) && !is_kept_back(field)) {
+        if let Some(word) = field.word_of_none() {
+            keys.entry(field.name).or_insert_with(|| word.into());
+        }
+    }
 }
 
 /// The default choice of a group, which says no more than an open group; `is_empty` is whether its value is.

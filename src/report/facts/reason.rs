@@ -22,7 +22,9 @@ pub fn reason(change: &Change) -> &'static str {
         (Action::Delete { .. }, Some(Cause::Unannotated)) => "not managed",
         (Action::Delete { .. }, _) => "definition removed",
         (Action::Annotate { .. }, _) => "in sync",
-        (Action::Replace { .. } | Action::Recreate { .. }, _) if change.transfer().is_some() => "passes to another stack",
+        (Action::Replace { .. } | Action::Recreate { .. }, _) if change.transfer().is_some() => {
+            "passes to another stack"
+        }
         _ if change.adopts() => "adopts",
         (Action::Replace { fields, .. } | Action::Recreate { fields, .. }, _) => of_fields(fields),
     }

@@ -32,6 +32,8 @@ spec:
     stage.run("plan .").code(0).stdout_contains("ALLOW -> DENY");
     stage.run("apply . --yes").code(0).stderr_ignored();
     stage.run("plan .").code(0).stdout_contains("In sync");
+    // The word with the number 0 is a default, and read by people nevertheless.
+    stage.run("get service_policy:shop/p --format yaml").code(0).stdout_contains("        action: DENY\n");
 }
 
 /// #225: an object that was deleted in the console stays in the state, and the plan says that nothing is to do.
