@@ -237,12 +237,17 @@ impl Repository {
         Ok(lacking)
     }
 
+    /// Whether the settings say so, the last one of them, in any way in which git writes a boolean.
     fn is_sparse(&self) -> bool {
-        let says_so = |file: PathBuf| {
-            let text = crate::file::read(&file, LARGEST_SETTINGS).unwrap_or_default();
-            String::from_utf8_lossy(&text).to_lowercase().contains("sparsecheckout = true")
+        let files = [self.found.common.join("config"), self.found.directory.join("config.worktree")];
+        let texts = files.map(|file| crate::file::read(&file, LARGEST_SETTINGS).unwrap_or_default());
+        let is_on = |line: &str| {
+            let setting = line.rsplit(']').next()?.split(['#', ';']).next()?;
+            let (key, value) = setting.split_once('=').unwrap_or((setting, "true"));
+            let value = value.trim().trim_matches('"');
+            (key.trim() == "sparsecheckout").then(|| !["", "false", "no", "off", "0"].contains(&value))
         };
-        says_so(self.found.directory.join("config.worktree")) || says_so(self.found.common.join("config"))
+        String::from_utf8_lossy(&texts.join(&b'\n')).to_lowercase().lines().filter_map(is_on).last().unwrap_or(false)
     }
 
     /// The commit of the working tree.

@@ -487,7 +487,10 @@ fn a_sparse_working_tree_removes_no_stack_and_no_definition_that_it_leaves_out()
     assert!(!stage.path("b").exists());
     // What moved to another service is deleted on this one.
     let unknown = "is unknown: `b/cart.yaml` may define it, and the sparse working tree lacks that file\n";
-    stage.run("plan a").code(0).stdout_contains(unknown).stdout_contains("- delete  shop/old");
+    for word in ["1", "yes", "on"] {
+        git(&stage, &format!("config --worktree core.sparseCheckout {word}"));
+        stage.run("plan a").code(0).stdout_contains(unknown).stdout_contains("- delete  shop/old");
+    }
     stage.run("apply a --yes --quiet").code(7);
     assert!(service.has("shop/cart"));
     stage.run("stacks . --changed-since HEAD").code(0).does_not_say("removed");
