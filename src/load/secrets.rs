@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::diagnostic::Diagnostic;
 use super::item::is_null;
 use super::level::Level;
+use super::secret_names::may_be_in;
 use super::suggestion::nearest;
 use super::text::SourceText;
 use super::tree::{AliasTarget, Documents, NodeId, NodeShape, TextStyle, Tree};
@@ -102,7 +103,9 @@ fn below(level: Level, key: &str) -> Level {
         Level::Unknown => nearest(&snake(key), kind::sealed::names().iter().copied()).is_some(),
         _ => false,
     };
-    if is_near || kind::sealed::is_name(&snake(key)) { Level::Secret } else { known }
+    // Such as a name behind a stray letter.
+    let has_words = || !key.chars().all(|c| c.is_alphanumeric() || c == '_') && may_be_in(&format!("{key}:"));
+    if is_near || kind::sealed::is_name(&snake(key)) || has_words() { Level::Secret } else { known }
 }
 
 struct Search<'t, 's> {

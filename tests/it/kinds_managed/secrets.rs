@@ -416,6 +416,10 @@ fn nothing_that_is_wrong_with_a_document_shows_its_secret() {
             "is `kind: certificate` missing?",
         ),
         (format!("{head}  private_keey: PL4NTED\n"), "unknown field `private_keey`"),
+        (
+            format!("{head}  private_key:\nx   blindfold_secret_info: {{location: 'string:///PL4NTED'}}\n"),
+            "unknown field `x   blindfold_secret_info`",
+        ),
         (format!("{head}  private_key: *later\n  x: &later PL4NTED\n"), "(not shown) names no anchor"),
         (format!("x: &x PL4NTED\n{head}  private_key: *x\n"), "unknown field `x`"),
         ("kind: certificate\nmetadata: {name: a, namespace: shop}\nspec:\n  private_key:PL4NTED\n".to_owned(), "`spec` is (not shown)"),
@@ -524,12 +528,15 @@ fn broken(specs: &mut Specs, kind: &Kind, name: &str) -> Option<String> {
         0 => word.to_owned(),
         _ => word[..1].to_uppercase() + &word[1..],
     });
-    Some(match specs.below(6) {
+    let stray = ["x   ", "é ", "/", "0 - "][specs.below(4)];
+    Some(match specs.below(8) {
         0 => text.replace(&secret, &camel.collect::<String>()),
         1 => text.replace(&secret, &secret[..secret.len() - 1]),
         2 => text.replace("blindfold_secret_info", "clear_secret_info"),
         3 => text.replace(&format!("\"{secret}\":"), &format!("\"{secret}\": \"PL4NTED\", \"{secret}\":")),
         4 => format!("{text}\n---\n{text}"),
+        5 => text.replace(&secret, &format!("{stray}{secret}")),
+        6 => text.replace(&secret, &format!("{secret} {stray}")),
         _ => text,
     })
 }
