@@ -132,21 +132,23 @@ impl Change {
         sides.any(|side| Some(side) != first)
     }
 
-    /// Leaves in what the working tree changed; whether that is anything.
+    /// Leaves in what the working tree changed; whether that is anything. What the base changed as well is behind it in
+    /// the part, too: without it, half of the change would be made.
     fn narrow(&mut self) -> bool {
-        if self.whose() != Some(Attribution::ThisChange) {
+        let is_ours = |attribution, changed_here| attribution == Some(Attribution::ThisChange) || changed_here;
+        let is_ours_in = |field: &FieldChange| is_ours(field.attribution, field.changed_here);
+        if !is_ours(self.attribution, self.changed_here) && !self.fields().iter().any(is_ours_in) {
             return false;
         }
         let (Action::Replace { fields, before, .. } | Action::Recreate { fields, before }) = &mut self.action else {
             return true;
         };
-        let is_ours = |field: &FieldChange| field.attribution == Some(Attribution::ThisChange);
         let others: Vec<Field> =
-            fields.iter().filter(|field| !is_ours(field)).map(|field| field.field.clone()).collect();
+            fields.iter().filter(|field| !is_ours_in(field)).map(|field| field.field.clone()).collect();
         if others.is_empty() {
             return true;
         }
-        fields.retain(is_ours);
+        fields.retain(is_ours_in);
         // Where nothing says what was applied, an annotation that says so would give the others a false cause.
         self.ownership = self.ownership.as_ref().and_then(|ownership| ownership.keeping(&before.endpoint, &others));
         let is_fixed = self.is_fixed();
@@ -172,11 +174,13 @@ fn attribute(change: &mut Change, history: DefinitionHistory<'_>) {
     match &mut change.action {
         Action::Create { .. } | Action::Delete { .. } => {
             let [merge_base, base, head] = history.whole(&key);
+            change.changed_here = head != merge_base && base != merge_base && base != head;
             change.attribution = Some(side(merge_base, base, head, change.cause.unwrap_or(Cause::Pending)));
         }
         Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
             for change in fields {
                 let [merge_base, base, head] = history.field(&key, &change.field);
+                change.changed_here = head != merge_base && base != merge_base && base != head;
                 change.attribution = Some(side(merge_base, base, head, change.cause));
             }
         }

@@ -35,6 +35,9 @@ pub struct Change {
     /// Whose change the whole object is (`plan --base`).
     #[serde(default)]
     pub attribution: Option<Attribution>,
+    /// As a whole it is behind the base, and the working tree changed it as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changed_here: bool,
     /// Where the definition is.
     #[serde(default)]
     pub place: Option<SourceLocation>,
@@ -146,6 +149,9 @@ pub struct FieldChange {
     /// Whose change it is (`plan --base`).
     #[serde(default)]
     pub attribution: Option<Attribution>,
+    /// It is behind the base, and the working tree changed it as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changed_here: bool,
     /// Where the definition sets it.
     #[serde(default)]
     pub place: Option<SourceLocation>,
@@ -219,7 +225,16 @@ impl FieldChange {
     /// A field that changes, of which nothing more is known yet.
     #[must_use]
     pub fn new(field: Field, before: Json, after: Json, cause: Cause) -> Self {
-        Self { field, before, after, cause, attribution: None, place: None, places: BTreeMap::new() }
+        Self {
+            field,
+            before,
+            after,
+            cause,
+            attribution: None,
+            changed_here: false,
+            place: None,
+            places: BTreeMap::new(),
+        }
     }
 }
 
@@ -264,6 +279,7 @@ impl Change {
             secrets: BTreeMap::new(),
             cause: None,
             attribution: None,
+            changed_here: false,
             place: None,
             removed_in: None,
             applied_in: None,

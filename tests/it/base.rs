@@ -120,6 +120,37 @@ fn a_branch_that_is_behind_takes_nothing_back() {
 }
 
 #[test]
+fn what_the_base_changed_as_well_refuses_an_apply_of_this_change_alone() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -qb branch");
+    stage.edit("cart.yaml", "port: 8080", "port: 8082");
+    stage.edit("cart.yaml", "metadata:\n", "metadata:\n  description: mine\n");
+    stage.remove("search.yaml");
+    stage.edit("legacy.yaml", "metadata:\n", "metadata:\n  description: mine\n");
+    commit(&stage, "branch");
+    git(&stage, "checkout -q main");
+    stage.edit("cart.yaml", "port: 8080", "port: 8081");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    commit(&stage, "main-moves-on");
+    stage.run("apply . --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    stage.run("plan . --base main").code(0).does_not_say("Apply this change alone");
+    let alone = "--base main --only-this-change";
+    stage
+        .run(&format!("plan . {alone}"))
+        .code(0)
+        .stdout_contains("8081 -> 8082")
+        .stdout_contains("- delete  shop/search")
+        .stdout_contains("2 of 3 changed endpoints are behind the base");
+    stage.run(&format!("apply . {alone} --yes --quiet")).code(6).stderr_contains("behind-base");
+    assert_eq!(service.get("shop/cart")["metadata"]["description"], "");
+    git(&stage, "merge -q -s ours -m merged main");
+    stage.run(&format!("apply . {alone} --yes --quiet")).code(0);
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 8082);
+}
+
+#[test]
 fn what_is_behind_the_base_can_be_allowed_by_its_name() {
     let service = Service::start();
     let stage = repository(&service);

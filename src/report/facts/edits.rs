@@ -80,7 +80,7 @@ fn of_object(object: &Object, side: Side) -> Vec<ValueEdit> {
 
 /// The edits of one field.
 pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
-    let FieldChange { field, before, after, cause, attribution, place, places } = change;
+    let FieldChange { field, before, after, cause, attribution, place, places, changed_here: _ } = change;
     let edits: Vec<ValueEdit> = if field.is_of_spec() {
         of_unit(kind, change)
     } else {

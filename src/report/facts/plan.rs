@@ -246,7 +246,7 @@ pub fn commands(plan: &Plan, digest: &Digest, view: &TextView) -> Vec<Command> {
     let own = || plan.changes.iter().any(|change| Part::of(change) == Part::ThisChange);
     if plan.source.base.is_some() && own() && view.make.is_none() {
         let alone = plan.only_this_change(&plan.consents());
-        if !alone.changes.is_empty() && units(&alone) < units(plan) {
+        if !alone.changes.is_empty() && alone.can_be_allowed() && units(&alone) < units(plan) {
             let label = match alone.refused().is_empty() {
                 true => "Apply this change alone:",
                 false => "Apply this change alone, once it is allowed:",
