@@ -105,6 +105,13 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     let unnamed: Vec<(&Key, &str)> = unnamed.collect();
     let (taken, mut left) = summary(&plan, &edits, (&removals, &unnamed), place);
     left.extend(undefined(&plan));
+    for one in
+        wanted.iter().filter(|one| edits.adopted.iter().any(|(key, field)| (key, field) == (&one.key, &one.field)))
+    {
+        let why = "no answer shows a secret; write it in its sealed form to change the object";
+        let place = place(&one.key, Some(&one.field));
+        left.extend(new_secrets(one, &stack.loaded).iter().map(|secret| line(&one.key, secret, place.clone(), why)));
+    }
     let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
     if taken.is_empty() && left.is_empty() {
         context.output.answer_line("No drift: nothing was changed outside.");
@@ -192,6 +199,18 @@ fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
             tenant: None,
         })
         .collect()
+}
+
+/// The places of secrets that a live value has and its definition had not: nothing could be written there.
+fn new_secrets(taken: &ValueToAdopt, loaded: &Loaded) -> Vec<String> {
+    let spec = taken.key.kind.message();
+    let live = taken.unnamed.as_ref().unwrap_or(&taken.live);
+    let live = taken.field.unit().map_or(kind::Keys::None, |unit| kind::keys_of(spec, unit, Some(live)));
+    let definition = loaded.desired.definitions.get(&taken.key);
+    let before = definition.map(|definition| kind::sealed::places(spec, &definition.endpoint.spec.json()));
+    let mut places = kind::sealed::places(spec, &Json::Object(live.owned()));
+    places.retain(|place| before.as_ref().is_none_or(|before| !before.contains(place)));
+    places
 }
 
 /// Adds the live values that no definition names.

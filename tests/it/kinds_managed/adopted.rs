@@ -316,6 +316,23 @@ spec:
 }
 
 #[test]
+fn a_secret_of_an_option_that_is_taken_over_is_named() {
+    let service = Service::start();
+    let stage =
+        Stage::new().at(&service).file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [alert_receiver]\n").file(
+            "r.yaml",
+            "kind: alert_receiver\nmetadata: {name: r, namespace: shop}\nspec:\n  sms: {contact_number: '+1'}\n",
+        );
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    change(&service, "alert_receivers", "r", |spec| {
+        spec.as_object_mut().expect("a spec").remove("sms");
+        spec["slack"] = json!({"channel": "a", "url": {"blindfold_secret_info": {"location": "string:///c2VhbGVk"}}});
+    });
+    stage.run("pull --drift .").code(3).stdout_contains("spec.slack.url").stdout_contains("no answer shows a secret");
+    assert!(stage.read("r.yaml").contains("channel: a"));
+}
+
+#[test]
 fn a_secret_that_is_as_applied_is_not_changed_outside_where_something_beside_it_is() {
     let service = Service::start();
     let pool = "kind: origin_pool
