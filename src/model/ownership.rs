@@ -325,12 +325,13 @@ impl AppliedFields {
                 digests.is_empty() && applied.is_none()
                     || digests.iter().any(|text| applied == Some(text_digest(&slot, text).as_str()))
             });
-        // No digest has what no description knows: where the definition is whole as applied, that was changed live. Where both
-        // are the same, what was applied is no longer named.
-        let is_whole =
-            || !live.key.kind.is_whole() && !field.is_same(live, desired) && self.hidden_as_applied(field, desired);
+        // Only a strict stack differs then: something was added outside.
+        let is_fuller = || {
+            let is_as_named = field.unit().is_some_and(|unit| live.spec.is_as(unit, &desired.spec));
+            is_as_named && !live.key.kind.is_whole() && self.hidden_as_applied(field, desired)
+        };
         match (live_as_applied, as_applied(desired)) {
-            (true, true) if is_whole() => AppliedCause::Drift,
+            (true, true) if is_fuller() => AppliedCause::Drift,
             (true, _) => AppliedCause::Pending,
             (false, true) if self.hidden_as_applied(field, desired) => AppliedCause::Drift,
             (false, _) => AppliedCause::Both,

@@ -316,6 +316,37 @@ spec:
 }
 
 #[test]
+fn what_the_file_newly_names_was_not_changed_outside() {
+    let service = Service::start();
+    let pool = "kind: origin_pool
+metadata: {name: p, namespace: shop}
+spec:
+  origin_servers: [{public_ip: {ip: 192.0.2.1}}]
+  port: 443
+  healthcheck: [{name: h}]
+";
+    let check = "kind: healthcheck\nmetadata: {name: h, namespace: shop}\nspec: {timeout: 3, interval: 15, \
+                 unhealthy_threshold: 1, healthy_threshold: 3, tcp_health_check: {}}\n";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [origin_pool, healthcheck]\n")
+        .file("p.yaml", pool)
+        .file("h.yaml", check);
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    // A group that live leaves open has its default.
+    let named = format!("{pool}  same_as_endpoint_port: {{}}\n");
+    stage.write("p.yaml", &named);
+    stage.run("plan .").code(0).stdout_contains("In sync: 2 objects");
+    stage.run("drift .").code(0);
+    change(&service, "origin_pools", "p", |spec| spec["port"] = json!(444));
+    stage.run("pull --drift .").code(0).stdout_contains("spec.port");
+    assert_eq!(stage.read("p.yaml"), named.replace("443", "444"));
+    stage.write("p.yaml", &stage.read("p.yaml").replace("{name: h}", "{name: h, tenant: ves-io}"));
+    stage.run("drift .").code(2).stdout_contains("tenant");
+    stage.run("pull --drift .").code(0).stdout_contains("No drift");
+}
+
+#[test]
 fn a_secret_of_an_option_that_is_taken_over_is_named() {
     let service = Service::start();
     let stage =
