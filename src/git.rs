@@ -247,7 +247,12 @@ impl Repository {
             let value = value.trim().trim_matches('"');
             (key.trim() == "sparsecheckout").then(|| !["", "false", "no", "off", "0"].contains(&value))
         };
-        String::from_utf8_lossy(&texts.join(&b'\n')).to_lowercase().lines().filter_map(is_on).last().unwrap_or(false)
+        String::from_utf8_lossy(&texts.join(&b'\n'))
+            .to_lowercase()
+            .lines()
+            .filter_map(is_on)
+            .next_back()
+            .unwrap_or(false)
     }
 
     /// The commit of the working tree.

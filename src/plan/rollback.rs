@@ -321,7 +321,7 @@ impl Undo<'_, '_> {
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =
             |reason, fields| Conflict::new(reason, fields, [Some(&written), Some(&live.endpoint), Some(original)]);
-        let lost_secret = || change.lost_secret(live).map(str::to_owned);
+        let lost_secret = || change.lost_secret(live).map(str::to_owned).or_else(|| secret_of_then(original, &change));
         let lost_secret = || lost_secret().or_else(|| lost(original, was_applied.as_ref(), &change.secrets));
         let reason = if let Some(reason) = namespace::blocked(live, None) {
             Some(BlockReason::Unchangeable(reason))
@@ -396,6 +396,19 @@ fn restored(was: &Object) -> Object {
 /// What was applied to an object.
 fn applied(object: &Object) -> Option<AppliedFields> {
     Ownership::read(&object.annotations)?.applied
+}
+
+/// The place of a secret that an object as it was may have had, and that a change brings back without it. Live need not
+/// have that place.
+fn secret_of_then(was: &Object, change: &Change) -> Option<String> {
+    let spec = was.spec.kind().message();
+    let is_restored = |place: &String| {
+        let unit = kind::unit_of(spec, place.split(['.', '[']).nth(1).unwrap_or_default());
+        let is_written = change.fields().iter().any(|change| change.field.unit() == Some(unit));
+        change.action.deletes() || is_written && !kind::sealed::is_of_create(spec, place)
+    };
+    let places = kind::sealed::places(spec, &was.spec.json()).into_iter();
+    places.filter(is_restored).find(|place| !change.provides(place))
 }
 
 /// Where something was applied to an object as it was that no answer shows and that is in none of these units.

@@ -351,6 +351,34 @@ fn a_rollback_takes_an_old_secret_from_the_commit_that_was_applied() {
 }
 
 #[test]
+fn a_rollback_brings_back_no_option_without_the_secret_that_it_had() {
+    let service = Service::start();
+    let receiver =
+        |option: &str| format!("kind: alert_receiver\nmetadata: {{name: r, namespace: shop}}\nspec:\n  {option}\n");
+    let zone = |option: &str| {
+        format!("kind: dns_zone\nmetadata: {{name: example.com, namespace: system}}\nspec:\n  {option}\n")
+    };
+    let secret = "{blindfold_secret_info: {location: 'string:///c2VhbGVk'}}";
+    let key = "tsig_key_name: k, tsig_key_algorithm: HMAC_SHA256, tsig_key_value:";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop, system]\nkinds: [alert_receiver, dns_zone]\n")
+        .file("r.yaml", &receiver(&format!("slack: {{channel: a, url: {secret}}}")))
+        .file("z.yaml", &zone(&format!("secondary: {{primary_servers: [192.0.2.1], {key} {secret}}}")));
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage.write("r.yaml", &receiver("sms: {contact_number: '+4930123456'}"));
+    stage.write("z.yaml", &zone("primary: {default_soa_parameters: {}}"));
+    stage.run("apply . --yes").code(0).stderr_ignored();
+    stage
+        .run("rollback last --yes")
+        .code(6)
+        .stdout_contains("spec.slack.url")
+        .stdout_contains("tsig_key_value")
+        .stderr_ignored();
+    stage.run("plan .").code(0).stdout_contains("In sync");
+}
+
+#[test]
 fn what_is_pulled_without_its_secret_is_valid_and_in_sync() {
     let service = Service::start();
     let stage = stack(&service);
