@@ -55,7 +55,8 @@ fn is_own_worktree(entry: &DirEntry, top: &Path) -> bool {
         let link = Some(entry.path().join(".git")).filter(|link| link.is_file())?;
         let link = String::from_utf8(file::read(&link, limit::SETTINGS).ok()?).ok()?;
         let (repository, _) = link.strip_prefix("gitdir: ")?.split_once("/.git/worktrees/")?;
-        file::real_path(Path::new(repository)).ok()
+        // Linked by a relative path, it is from there.
+        file::real_path(&entry.path().join(repository)).ok()
     };
     let is_within = |directory: &Path| file::real_path_or_given(entry.path()).starts_with(directory);
     entry.depth() > 0

@@ -288,6 +288,9 @@ fn another_working_tree_in_the_repository_has_the_same_stacks_and_no_more() {
     stage.run("validate -R .").code(0).does_not_say("trees/feature");
     stage.run("stacks trees").code(0).stdout_contains("trees/feature/lone");
     stage.run("stacks trees/feature").code(0).stdout_contains("3 stacks");
+    // As git 2.48 links it with `worktree.useRelativePaths`.
+    stage.write("trees/feature/.git", "gitdir: ../../.git/worktrees/feature\n");
+    stage.run("stacks").code(0).stdout(&list);
 }
 
 #[test]
