@@ -266,11 +266,26 @@ impl Editor<'_> {
             if loaded.is_some_and(|loaded| wanted.field.value(&loaded.endpoint) != current) {
                 return Err(NotEditable::EditedMeanwhile);
             }
+            self.check_hidden(wanted, &current)?;
             let mut patch = Patch::new(text, &self.file, root, wanted.key.kind);
             edit(&mut patch, &wanted.field, &current, &as_written(wanted, &current))?;
             Ok(patch.splices)
         };
         wanted.iter().map(one).collect()
+    }
+
+    /// Refuses a field of which an overlay sets a part to nothing: other environments have what is not seen there.
+    fn check_hidden(&self, wanted: &ValueToAdopt, current: &Json) -> Result<(), NotEditable> {
+        let path = field::path(wanted.key.kind, &wanted.field, current);
+        for overlay in self.context.overlays.of(&wanted.key.to_string()) {
+            let part = path.iter().try_fold(&overlay.item, |item, key| item.get(key));
+            let mut has_null = false;
+            part.into_iter().for_each(|part| part.each_null(&mut |_| has_null = true));
+            if has_null {
+                return Err(NotEditable::Overlay { file: overlay.source.path.to_string() });
+            }
+        }
+        Ok(())
     }
 
     /// Whether `text` contains the definitions of `before` with just these values taken over.

@@ -347,6 +347,35 @@ spec:
 }
 
 #[test]
+fn what_an_overlay_sets_to_nothing_stays_in_the_definition_that_others_share() {
+    let service = Service::start();
+    let check = "kind: healthcheck
+metadata: {name: h, namespace: shop}
+spec:
+  timeout: 3
+  interval: 15
+  unhealthy_threshold: 1
+  healthy_threshold: 2
+  http_health_check:
+    path: /
+    use_origin_server_name: {}
+    headers:
+      x-keep: for-f
+      x-a: one
+";
+    let without = "kind: healthcheck\nmetadata: {name: h, namespace: shop}\n\
+                   spec: {http_health_check: {headers: {x-keep: null}}}\n";
+    let settings = "namespaces: [shop]\nkinds: [healthcheck]\n\
+                    environments: {e: {stack: e, overlay: o}, f: {stack: f}}\n";
+    let stage =
+        Stage::new().at(&service).file("trueup.yaml", settings).file("d/h.yaml", check).file("o/h.yaml", without);
+    stage.run("apply . --env e --yes").code(0).stderr_ignored();
+    change(&service, "healthchecks", "h", |spec| spec["http_health_check"]["headers"] = json!({"x-b": "two"}));
+    stage.run("pull --drift . --env e --into base").code(3).stdout_contains("the overlay o/h.yaml sets it");
+    assert_eq!(stage.read("d/h.yaml"), check);
+}
+
+#[test]
 fn a_secret_of_an_option_that_is_taken_over_is_named() {
     let service = Service::start();
     let stage =
