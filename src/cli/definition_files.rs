@@ -116,6 +116,11 @@ impl<'a> DefinitionTarget<'a> {
         if let Some(other) = self.files.get(&*path).into_iter().flatten().find(|other| *other != key) {
             return Some(format!("its file `{path}` defines {other}, too"));
         }
+        let written = self.arguments.output.join(load::file_of(key));
+        let written = crate::file::read(&written, limit::DEFINITIONS).unwrap_or_default();
+        if !load::variables_in(&String::from_utf8_lossy(&written)).is_empty() {
+            return Some("variables are in its file; `pull --drift` edits it in place".to_owned());
+        }
         let is_taken = !key.is_plain() || load::takes(&self.config, self.environment.as_deref(), &path);
         (!is_taken).then(|| format!("the settings in trueup.yaml exclude `{path}`"))
     }

@@ -49,6 +49,7 @@ pub use source_map::{SourceMap, ValueStyle, WrittenValue};
 pub use stack_files::{StackFiles, StackPath};
 pub use suggestion::{Searches, nearest};
 pub use text::Position;
+pub use variable::names as variables_in;
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};

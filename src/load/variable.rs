@@ -153,7 +153,7 @@ pub(super) fn substitute_mappings<'s>(item: &mut Item<'s>, variables: &'s Variab
 }
 
 /// The names of the variables in a text.
-pub(super) fn names(text: &str) -> Vec<&str> {
+pub fn names(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut rest = text;
     while let Some(found) = rest.find("${") {

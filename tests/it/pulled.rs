@@ -408,6 +408,13 @@ fn a_stack_that_cannot_be_read_is_not_written_over() {
     let left_out = "its file `shop/cart.yaml` defines shop/search, too";
     stage.run("pull --only shop/cart --overwrite --env prod").code(0).stderr_contains(left_out);
     assert_eq!(stage.read("shop/cart.yaml"), both);
+    // Other environments give them other values.
+    let one = definition("shop/cart", 81).replace("81", "${port}");
+    stage.write("shop/cart.yaml", &one);
+    let kept = "variables are in its file; `pull --drift` edits it in place";
+    stage.run("pull --only shop/cart --overwrite --env prod").code(0).stderr_contains(kept);
+    assert_eq!(stage.read("shop/cart.yaml"), one);
+    stage.write("shop/cart.yaml", &both);
     // A directory that is no stack may contain anything.
     stage.write("../other/compose.yaml", "services: {}\n");
     let line = format!("pull -n shop --base-url {} -o ../other", service.url());
