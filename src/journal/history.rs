@@ -60,7 +60,7 @@ pub fn open_run(state: &StateStore, owner: &RunOwner) -> Result<Option<RunSummar
 /// The directory cannot be read.
 pub fn naming_time(state: &StateStore, now: Timestamp) -> Result<Timestamp, JournalError> {
     let names = stored::files(state)?;
-    let newest = names.iter().rev().find_map(|path| RunId::new(path.file_stem()?.to_str()?)?.time());
+    let newest = names.iter().rev().find_map(|path| stored::run(path)?.time());
     let after = newest.and_then(|newest| newest.checked_add(Duration::from_millis(1)).ok());
     Ok(after.map_or(now, |after| after.max(now)))
 }
@@ -73,12 +73,9 @@ fn newest_of(state: &StateStore, owner: &RunOwner) -> Result<Option<(RunHead, Pa
     let stack = owner.stack.as_deref();
     for path in stored::files_of(state, stack)?.into_iter().rev() {
         match RunHead::read(state, &path) {
-            Some(head) if head.is_of(owner) => return Ok(Some((head, path))),
-            Some(_) => {}
-            None => {
-                let read = stored::bytes(state, &path).and_then(|bytes| parse(&path, &bytes));
-                read.map_or_else(|error| pass_over(&path, error, stack), |_| Ok(()))?;
-            }
+            Ok(head) if head.is_of(owner) => return Ok(Some((head, path))),
+            Ok(_) => {}
+            Err(error) => pass_over(&path, error, stack)?,
         }
     }
     Ok(None)
@@ -93,10 +90,14 @@ pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), 
     let owner = RunOwner::of(header);
     // Names put runs in their order: the one that begins last has the last name. What has no time in it was renamed by hand.
     let order = |run: &RunId| (run.time(), run.to_string());
-    if let Ok(Some((RunHead { run, .. }, _))) = newest_of(state, &owner)
-        && order(&run) > order(&header.run)
-    {
-        return Err(JournalError::Overtaken { run, stack: lock::protected(header) });
+    let is_later = |run: &RunId| order(run) > order(&header.run);
+    match newest_of(state, &owner) {
+        Ok(Some((RunHead { run, .. }, _))) if is_later(&run) => {
+            return Err(JournalError::Overtaken { run, stack: lock::protected(header) });
+        }
+        // What is later has the later names, and all of them could be read.
+        Err(JournalError::LaterUnreadable { path, .. }) if !stored::run(&path).is_some_and(|run| is_later(&run)) => {}
+        newest => _ = newest?,
     }
     let Some(run) = &header.resumes else { return Ok(()) };
     let newest = find_newest(state, run.as_str(), &owner)?;
@@ -155,8 +156,14 @@ struct SourceHead {
 }
 
 impl RunHead {
-    fn read(state: &StateStore, path: &Path) -> Option<Self> {
-        Self::of(&stored::first_line(state, path)?)
+    /// That of a run. Where its first line cannot be read, the whole says why, or of whom it is.
+    fn read(state: &StateStore, path: &Path) -> Result<Self, JournalError> {
+        if let Some(head) = stored::first_line(state, path).as_deref().and_then(Self::of) {
+            return Ok(head);
+        }
+        let RunHeader { run, resumes, sandbox, plan, .. } = parse(path, &stored::bytes(state, path)?)?.header;
+        let source = SourceHead { environment: plan.source.environment };
+        Ok(Self { run, resumes, sandbox, plan: PlanHead { stack: plan.stack, service: plan.service, source } })
     }
 
     fn of(line: &[u8]) -> Option<Self> {
@@ -302,7 +309,7 @@ fn last(state: &StateStore, owner: &RunOwner) -> Result<RunId, JournalError> {
     };
     let others: BTreeSet<String> = stored::files(state)?
         .into_iter()
-        .filter_map(|path| RunHead::read(state, &path))
+        .filter_map(|path| RunHead::read(state, &path).ok())
         .map(|head| {
             let whose = whose(head.plan.stack.as_deref(), head.plan.source.environment.as_deref());
             match head.sandbox {
@@ -328,8 +335,7 @@ fn no_run(state: &StateStore, text: &str) -> JournalError {
 
 /// The run whose name this is, or begins so.
 fn named(state: &StateStore, text: &str) -> Result<RunId, JournalError> {
-    let runs: Vec<RunId> =
-        stored::files(state)?.iter().filter_map(|path| RunId::new(path.file_stem()?.to_str()?)).collect();
+    let runs: Vec<RunId> = stored::files(state)?.iter().filter_map(|path| stored::run(path)).collect();
     let begin: Vec<&RunId> = runs.iter().filter(|run| run.as_str().starts_with(text)).collect();
     match (begin.iter().find(|run| run.as_str() == text), begin.as_slice()) {
         (Some(run), _) | (None, [run]) => Ok((*run).clone()),
@@ -388,7 +394,7 @@ pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalE
     let mut gone: Vec<RunId> = runs.iter().map(|run| &run.run).filter(|run| !stays.contains(run)).cloned().collect();
     // A run that was killed before it sent anything is worth no more than those around it.
     let empty = unreadable.iter().filter(|(_, error)| matches!(error, JournalError::NoHeader { .. }));
-    let empty = empty.filter_map(|(path, _)| RunId::new(path.file_stem()?.to_str()?));
+    let empty = empty.filter_map(|(path, _)| stored::run(path));
     let oldest = gone.iter().max().cloned();
     gone.extend(empty.filter(|run| oldest.as_ref().is_some_and(|oldest| run < oldest)));
     stored::remove(state, &gone)?;

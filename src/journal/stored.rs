@@ -37,6 +37,11 @@ pub(super) fn path(state: &StateStore, run: &RunId) -> PathBuf {
     state.place().join(RUNS).join(format!("{run}.{ENDING}"))
 }
 
+/// The run at a path; nothing where its name is not an id.
+pub(super) fn run(path: &Path) -> Option<RunId> {
+    RunId::new(name(path))
+}
+
 fn name(path: &Path) -> &str {
     path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
@@ -65,7 +70,7 @@ pub(super) fn files(state: &StateStore) -> Result<Vec<PathBuf>, JournalError> {
 /// The runs that can be of a stack. Their names say so: those of others, of which there can be thousands, are not opened.
 pub(super) fn files_of(state: &StateStore, stack: Option<&str>) -> Result<Vec<PathBuf>, JournalError> {
     // A name of another form says nothing.
-    let is_other = |path: &Path| RunId::new(name(path)).and_then(|run| run.time()).is_none();
+    let is_other = |path: &Path| run(path).and_then(|run| run.time()).is_none();
     let mut paths = files(state)?;
     paths.retain(|path| is_named_for(path, stack) || is_other(path));
     Ok(paths)

@@ -526,6 +526,34 @@ async fn an_earlier_run_is_not_the_last_where_a_later_one_of_the_stack_cannot_be
     }
 }
 
+#[tokio::test]
+async fn an_earlier_run_is_not_the_last_where_one_read_of_the_newest_fails() {
+    let store = FaultyStore::default();
+    let (state, owner) = (runner(&store), owner("shop"));
+    let names = ["000", "001"].map(|milliseconds| format!("2026-11-22T05-00-00-{milliseconds}-shop-0001"));
+    for name in &names {
+        begin(&state, name).expect("a journal").close(closing()).await.expect("the end");
+    }
+    for count in 0..4 {
+        store.refuse_reads(&names[1], count);
+        match find_of(&state, "last", &owner) {
+            Ok(found) => assert_eq!(found.run().as_str(), names[1], "{count}"),
+            Err(JournalError::LaterUnreadable { .. } | JournalError::State(_)) => assert_ne!(count, 0),
+            Err(error) => panic!("{count}: {error}"),
+        }
+    }
+    // One that began before it would not be the last; one that begins after it is, whatever is in it.
+    for (run, is_refused) in [("2026-11-22T05-00-00-000-shop-0002", true), ("2026-11-22T06-00-00-000-shop-0003", false)]
+    {
+        store.refuse_reads(&names[1], usize::MAX);
+        let begun = begin(&state, run).map(drop);
+        match is_refused {
+            true => assert!(matches!(begun, Err(JournalError::LaterUnreadable { .. })), "{begun:?}"),
+            false => begun.expect("the last"),
+        }
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_run_that_lies_elsewhere_and_cannot_be_reached_is_not_one_that_sent_nothing() {

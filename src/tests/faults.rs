@@ -36,6 +36,8 @@ pub(crate) enum Fault {
 pub(crate) struct Script {
     next: VecDeque<Fault>,
     always: Option<Fault>,
+    /// Part of the names of objects that cannot be read, and how often.
+    unreadable: Option<(String, usize)>,
     pub(crate) writes: Vec<String>,
 }
 
@@ -58,6 +60,11 @@ impl FaultyStore {
 
     pub(crate) fn always(&self, fault: Option<Fault>) {
         self.script.lock().expect("no panic").always = fault;
+    }
+
+    /// So many of the next reads of objects whose name contains `part` fail.
+    pub(crate) fn refuse_reads(&self, part: &str, count: usize) {
+        self.script.lock().expect("no panic").unreadable = Some((part.to_owned(), count));
     }
 
     /// Names of the objects that were written, in their order.
@@ -110,6 +117,13 @@ impl ObjectStore for FaultyStore {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        if let Some((part, left)) = &mut self.script.lock().expect("no panic").unreadable
+            && location.as_ref().contains(part.as_str())
+            && *left > 0
+        {
+            *left -= 1;
+            return Err(lost());
+        }
         self.store.get_opts(location, options).await
     }
 
