@@ -125,7 +125,16 @@ fn upgrade_text(site: &str, progress: &upgrades::UpgradeProgress) -> Option<Stri
         upgrades::UpgradeState::Unknown | upgrades::UpgradeState::Other(_) => {
             Some(format!("the upgrade of site `{site}` has the status `{}`", progress.status))
         }
-        upgrades::UpgradeState::Scheduled | upgrades::UpgradeState::Completed | upgrades::UpgradeState::Skipped => None,
+        upgrades::UpgradeState::Scheduled | upgrades::UpgradeState::Completed | upgrades::UpgradeState::Skipped => {
+            let is_active = |part: &upgrades::UpgradeState| {
+                matches!(part, upgrades::UpgradeState::InProgress | upgrades::UpgradeState::Failed)
+            };
+            let part = progress.states().into_iter().find(is_active)?;
+            Some(format!(
+                "the upgrade of site `{site}` has the status `{}`, and a part of it `{part}`",
+                progress.status
+            ))
+        }
     }
 }
 
@@ -255,6 +264,15 @@ mod tests {
         assert!(upgrade_text("ce01", &node).is_some(), "a node that is upgraded");
         let os_setup = upgrades::OsSetup { status: upgrades::UpgradeState::InProgress, ..Default::default() };
         assert!(upgrade_text("ce01", &upgrades::UpgradeProgress { os_setup, ..none.clone() }).is_some());
+        for (part, status, shown) in [
+            ("validation", "FAILED", Some("`COMPLETED`, and a part of it `FAILED`")),
+            ("os_upgrade_progress", "In_Progress", Some("`COMPLETED`, and a part of it `IN_PROGRESS`")),
+            ("os_upgrade_progress", "COMPLETED", None),
+        ] {
+            let body = serde_json::json!({"status": "COMPLETED", part: {"status": status}});
+            let text = upgrade_text("ce01", &serde_json::from_value(body).expect("a progress"));
+            assert_eq!(text, shown.map(|shown| format!("the upgrade of site `ce01` has the status {shown}")), "{part}");
+        }
         assert!(upgrade_text("ce01", &progress("In_Progress")).is_some_and(|text| text.contains("crt-1")));
         assert!(upgrade_text("ce01", &progress("FAILED")).is_some_and(|text| text.contains("disk full")));
     }

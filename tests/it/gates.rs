@@ -109,23 +109,26 @@ fn an_upgrade_whose_status_is_not_known_is_found() {
     for kind in KINDS {
         let (service, stage) = moved(kind, "idle", "idle");
         stage.edit("cart.yaml", "port: 80", "port: 81");
-        let answer = |status: &str, version: &str| {
-            let progress = format!(r#"{{"status":"{status}","version":"{version}"}}"#);
-            let body = format!(r#"{{"upgrade_status":{{"sw_upgrade_progress":{progress}}}}}"#);
+        let answer = |progress: &str| {
+            let body = format!(r#"{{"upgrade_status":{{{progress}}}}}"#);
             service.misbehave(&format!(
                 "rules: [{{operation: upgrade-status-get, status: {{code: 200, body: '{body}'}}}}]"
             ));
         };
         for (status, shown) in [("ROLLING_BACK", "ROLLING_BACK"), ("UNKNOWN", "UNKNOWN"), ("", "UNKNOWN")] {
-            answer(status, "crt-1");
+            answer(&format!(r#""sw_upgrade_progress":{{"status":"{status}","version":"crt-1"}}"#));
             stage
                 .run("apply . --yes --quiet")
                 .code(6)
                 .stderr_contains(&format!("the upgrade of site `idle` has the status `{shown}`"))
                 .stderr_contains("to apply anyway: set `gates.upgrade: warn`");
         }
+        for software in [r#""sw_upgrade_progress":{},"#, r#""sw_upgrade_progress":{"status":"COMPLETED"},"#, ""] {
+            answer(&format!(r#"{software}"os_upgrade_progress":{{"status":"IN_PROGRESS"}}"#));
+            stage.run("apply . --yes --quiet").code(6).stderr_contains("set `gates.upgrade: warn`");
+        }
         assert_eq!(service.requests("PUT"), 0, "{kind:?}");
-        answer("COMPLETED", "crt-1");
+        answer(r#""sw_upgrade_progress":{"status":"COMPLETED"},"os_upgrade_progress":null"#);
         stage.run("apply . --yes --quiet").code(0).stdout_contains("1 replaced");
     }
 }

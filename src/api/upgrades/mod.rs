@@ -79,9 +79,14 @@ pub async fn status(reader: &Reader, namespace: &Namespace, site: &str) -> Resul
     let request = Request::build(Operation::UpgradeStatus, reader.layout(), &parameters, None);
     let answer = reader.question(Operation::UpgradeStatus, request).await?;
     let Inner { sw_upgrade_progress, others } = answer.json::<Answer>()?.upgrade_status;
-    match others.values().all(Json::is_null) || sw_upgrade_progress.is_some() {
-        true => Ok(sw_upgrade_progress),
-        false => Err(answer.unreadable("it says of another upgrade than that of the software".to_owned())),
+    match sw_upgrade_progress {
+        // What it says of other upgrades is shown with that of the software.
+        Some(mut progress) => {
+            progress.others.extend(others.into_iter().filter(|(_, other)| !other.is_null()));
+            Ok(Some(progress))
+        }
+        None if others.values().all(Json::is_null) => Ok(None),
+        None => Err(answer.unreadable("it says of another upgrade than that of the software".to_owned())),
     }
 }
 

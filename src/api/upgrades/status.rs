@@ -120,18 +120,25 @@ part!(
 impl UpgradeProgress {
     /// Whether it says of an upgrade: `UNKNOWN` with a version or a failure, or with a part that has a status, does as well.
     pub fn is_upgrade(&self) -> bool {
-        fn has_status(value: &Json) -> bool {
+        let says = [&self.version, &self.failure_reason].into_iter().any(|text| !text.is_empty());
+        says || self.states().iter().any(|state| *state != UpgradeState::Unknown)
+    }
+
+    /// How far the whole and each of its parts are, where they say so.
+    pub fn states(&self) -> Vec<UpgradeState> {
+        fn find(value: &Json, found: &mut Vec<UpgradeState>) {
             match value {
-                Json::Object(map) => map.iter().any(|(key, value)| match value {
-                    Json::String(text) if key == "status" => UpgradeState::from_text(text) != UpgradeState::Unknown,
-                    value => has_status(value),
+                Json::Object(map) => map.iter().for_each(|(key, value)| match value {
+                    Json::String(text) if key == "status" => found.push(UpgradeState::from_text(text)),
+                    value => find(value, found),
                 }),
-                Json::Array(items) => items.iter().any(has_status),
-                _ => false,
+                Json::Array(items) => items.iter().for_each(|item| find(item, found)),
+                _ => {}
             }
         }
-        let says = [&self.version, &self.failure_reason].into_iter().any(|text| !text.is_empty());
-        says || serde_json::to_value(self).is_ok_and(|value| has_status(&value))
+        let mut found = Vec::new();
+        find(&serde_json::to_value(self).unwrap_or_default(), &mut found);
+        found
     }
 }
 
