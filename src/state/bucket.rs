@@ -181,12 +181,4 @@ mod tests {
         }
         assert_eq!(bucket.names("runs").expect("a list"), ["a", "b", "c"]);
     }
-
-    #[test]
-    fn an_object_that_somebody_made_too_large_is_not_read() {
-        let bucket = FaultyStore::default().bucket();
-        bucket.write("drift/shop.json", vec![b' '; 2 * 1024 * 1024], None).expect("written");
-        let error = bucket.read("drift/shop.json").expect_err("too large").to_string();
-        assert!(error.contains("it has 2097152 bytes, and at most 1048576 are read"), "{error}");
-    }
 }

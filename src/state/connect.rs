@@ -23,6 +23,10 @@ use super::location::{Location, Provider};
 const CONNECT: Duration = Duration::from_secs(5);
 /// A whole request: the largest object is the plan of a run.
 const TOTAL: Duration = Duration::from_mins(1);
+/// The largest object that is read, in bytes: a writer to the bucket must not exhaust the memory of a runner.
+const LARGEST: usize = 1024 * 1024 * 1024;
+/// The longest other answer: a page of a list, which has at most 1000 names, or why a request failed.
+const LONGEST: usize = 16 * 1024 * 1024;
 /// What the names of variables contain whose values no message shows.
 const SECRETS: [&str; 5] = ["secret", "token", "password", "key", "sas"];
 
@@ -148,8 +152,9 @@ impl HttpService for Http {
         let (parts, body) = request.into_parts();
         let expected = root_of_answer(&parts);
         let url = parts.uri.to_string().parse();
-        let url = url.map_err(|_| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other("not a URL")))?;
-        let mut sent = reqwest::Request::new(parts.method, url);
+        let asked: reqwest::Url =
+            url.map_err(|_| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other("not a URL")))?;
+        let mut sent = reqwest::Request::new(parts.method, asked.clone());
         *sent.headers_mut() = parts.headers;
         *sent.body_mut() = Some(body.collect().await?.to_bytes().into());
         let answer = self.0.execute(sent).await.map_err(failure)?;
@@ -158,13 +163,32 @@ impl HttpService for Http {
             *headers = answer.headers().clone();
         }
         let is_success = answer.status().is_success();
-        let body: Bytes = answer.bytes().await.map_err(failure)?;
-        if let Some(root) = expected.filter(|_| is_success) {
-            check_document(root, &String::from_utf8_lossy(&body))
-                .map_err(|reason| HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason)))?;
+        let expected = expected.filter(|_| is_success);
+        let longest = if is_success && expected.is_none() { LARGEST } else { LONGEST };
+        let body = whole(answer, longest).await?;
+        if let Some(root) = expected {
+            check_document(root, &String::from_utf8_lossy(&body), &asked).map_err(unusable)?;
         }
         response.body(body.into()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))
     }
+}
+
+/// An answer that is not what was asked for, and would not be the next time.
+fn unusable(reason: String) -> HttpError {
+    HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason))
+}
+
+/// The body of an answer, which has at most `longest` bytes.
+async fn whole(mut answer: reqwest::Response, longest: usize) -> Result<Bytes, HttpError> {
+    let length = answer.content_length().unwrap_or_default();
+    let mut body = Vec::new();
+    while let Some(bytes) = answer.chunk().await.map_err(failure)? {
+        if length > longest as u64 || body.len() + bytes.len() > longest {
+            return Err(unusable(format!("the answer has more than {longest} bytes")));
+        }
+        body.extend_from_slice(&bytes);
+    }
+    Ok(body.into())
 }
 
 /// The element that the answer to a request is; nothing where it is not such a document.
@@ -183,8 +207,8 @@ fn root_of_answer(request: &http::request::Parts) -> Option<&'static str> {
 }
 
 /// Whether a document is what was asked for. object_store takes any XML for an empty list, and a list that is cut off
-/// for a whole one.
-fn check_document(root: &str, text: &str) -> Result<(), String> {
+/// for a whole one; a page that says to go on where it began, it asks for again and again.
+fn check_document(root: &str, text: &str, asked: &reqwest::Url) -> Result<(), String> {
     let names =
         text.split('<').skip(1).map(|tag| tag.split([' ', '\t', '\r', '\n', '/', '>']).next().unwrap_or_default());
     let found = names.into_iter().find(|name| !name.starts_with(['?', '!'])).unwrap_or_default();
@@ -192,9 +216,14 @@ fn check_document(root: &str, text: &str) -> Result<(), String> {
         return Err(format!("the answer is not a `{root}`"));
     }
     let element = |name: &str| text.split_once(&format!("<{name}>"))?.1.split_once('<').map(|(inner, _)| inner.trim());
-    let is_cut =
-        element("IsTruncated") == Some("true") && element("NextContinuationToken").unwrap_or_default().is_empty();
-    if is_cut { Err("the list is not whole, and the answer does not say how to read on".to_owned()) } else { Ok(()) }
+    let next = element("NextContinuationToken").unwrap_or_default();
+    if element("IsTruncated") == Some("true") && next.is_empty() {
+        return Err("the list is not whole, and the answer does not say how to read on".to_owned());
+    }
+    match asked.query_pairs().any(|(name, token)| name == "continuation-token" && !next.is_empty() && token == next) {
+        true => Err("the list does not end: its next page is the one that was read".to_owned()),
+        false => Ok(()),
+    }
 }
 
 fn failure(error: reqwest::Error) -> HttpError {
@@ -218,7 +247,8 @@ mod tests {
 
     #[test]
     fn a_list_is_one_only_in_its_own_words_and_to_its_end() {
-        let check = |text: &str| check_document("ListBucketResult", text);
+        let url = |query: &str| format!("http://127.0.0.1/b?list-type=2{query}").parse().expect("a URL");
+        let check = |text: &str| check_document("ListBucketResult", text, &url("&continuation-token=b%2F1%3D"));
         assert_eq!(
             check("<?xml version=\"1.0\"?>\n<ListBucketResult xmlns=\"x\"><KeyCount>0</KeyCount></ListBucketResult>"),
             Ok(())
@@ -236,8 +266,30 @@ mod tests {
         }
         let list = |rest: &str| format!("<ListBucketResult><IsTruncated>true</IsTruncated>{rest}</ListBucketResult>");
         assert_eq!(check(&list("<NextContinuationToken>a</NextContinuationToken>")), Ok(()));
-        for rest in ["", "<NextContinuationToken></NextContinuationToken>", "<NextContinuationToken/>"] {
+        assert_eq!(check(&list("<NextContinuationToken>b/2=</NextContinuationToken>")), Ok(()));
+        for rest in [
+            "",
+            "<NextContinuationToken></NextContinuationToken>",
+            "<NextContinuationToken/>",
+            "<NextContinuationToken>b/1=</NextContinuationToken>",
+        ] {
             check(&list(rest)).expect_err(rest);
+        }
+    }
+
+    #[tokio::test]
+    async fn of_an_answer_no_more_is_read_than_it_may_have() {
+        let endless = std::iter::repeat_with(|| Ok::<_, HttpError>(hyper::body::Frame::data(Bytes::from_static(b"x"))));
+        let endless = http_body_util::StreamBody::new(futures_util::stream::iter(endless));
+        for (body, is_read) in [
+            (reqwest::Body::from(vec![b'x'; 1024]), true),
+            (reqwest::Body::from(vec![b'x'; 1025]), false),
+            (reqwest::Body::wrap(endless), false),
+        ] {
+            match whole(http::Response::new(body).into(), 1024).await {
+                Ok(body) => assert!(is_read && body.len() == 1024),
+                Err(error) => assert!(!is_read && format!("{error:?}").contains("more than 1024 bytes"), "{error:?}"),
+            }
         }
     }
 

@@ -15,8 +15,6 @@ use super::error::{StateError, names_bucket};
 const TRIES: u32 = 4;
 /// Before the second try; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(if cfg!(test) { 5 } else { 200 });
-/// The largest object that is read, in bytes: a writer to the bucket must not exhaust the memory of a runner.
-const LARGEST: u64 = if cfg!(test) { 1024 * 1024 } else { 1024 * 1024 * 1024 };
 /// The names of the object that shows whether conditional writes work.
 const PROBE: &str = "locks/.conditions";
 
@@ -72,18 +70,11 @@ impl Objects {
     pub(super) async fn read(&self, name: &str) -> Result<Option<StoredObject>, StateError> {
         let read = async {
             let found = self.store.get(&self.path(name)).await?;
-            if found.meta.size > LARGEST {
-                return Ok(Err(found.meta.size));
-            }
             let tag = Tag(UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() });
-            Ok(Ok(StoredObject { bytes: found.bytes().await?, tag }))
+            Ok(StoredObject { bytes: found.bytes().await?, tag })
         };
         match read.await {
-            Ok(Ok(object)) => Ok(Some(object)),
-            Ok(Err(size)) => {
-                let message = format!("it has {size} bytes, and at most {LARGEST} are read");
-                Err(StateError::new("read", self.place(name), message))
-            }
+            Ok(object) => Ok(Some(object)),
             Err(Error::NotFound { source, .. }) if !names_bucket(&*source) => Ok(None),
             Err(error) => Err(self.failed("read", name, &error)),
         }
