@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use object_store::aws::AmazonS3Builder;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
@@ -31,9 +31,10 @@ const LONGEST: usize = 16 * 1024 * 1024;
 const SECRETS: [&str; 5] = ["secret", "token", "password", "key", "sas"];
 
 /// Variables with the address of a server, in lower case: object_store asserts that it is a URL.
-const ENDPOINTS: [&str; 10] = [
+const ENDPOINTS: [&str; 11] = [
     "aws_endpoint",
     "aws_endpoint_url",
+    "aws_endpoint_url_s3",
     "aws_endpoint_url_sts",
     "aws_metadata_endpoint",
     "azure_authority_host",
@@ -82,9 +83,10 @@ pub(super) fn connect<'v>(
     }
     let store = match location.provider {
         Provider::S3 => built!(AmazonS3Builder::new(), |builder: AmazonS3Builder| {
-            let endpoint = variables.iter().find(|(name, _)| name.starts_with("aws_endpoint"));
+            let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint];
+            let endpoint = endpoint.iter().find_map(|key| builder.get_config_value(key));
             // A server on this machine needs no certificate.
-            let is_here = endpoint.is_some_and(|(_, url)| is_loopback(url));
+            let is_here = endpoint.is_some_and(|url| is_loopback(&url));
             let builder = if is_here { builder.with_allow_http(true) } else { builder };
             builder.with_bucket_name(&location.bucket)
         }),

@@ -270,15 +270,28 @@ fn a_list_that_is_forbidden_says_which_permissions_are_needed() {
 
 #[test]
 fn the_address_of_an_object_store_without_a_scheme_is_refused() {
-    for (state, name) in
-        [("s3://b/team", "AWS_ENDPOINT_URL"), ("s3://b/team", "AWS_ENDPOINT"), ("gs://b/team", "GOOGLE_BASE_URL")]
-    {
+    for (state, name) in [
+        ("s3://b/team", "AWS_ENDPOINT_URL"),
+        ("s3://b/team", "AWS_ENDPOINT"),
+        ("s3://b/team", "AWS_ENDPOINT_URL_S3"),
+        ("gs://b/team", "GOOGLE_BASE_URL"),
+    ] {
         for value in ["minio:9000", "minio", "http://"] {
             let stage = Stage::new().env(name, value);
             let ran = stage.run(&format!("history --state {state}"));
             ran.code(1).stderr_contains(&format!("{name} is not a valid URL"));
         }
     }
+}
+
+#[test]
+fn the_address_that_is_used_says_whether_plain_http_is() {
+    let bucket = OddServer::start(|_, _| (200, b"<ListBucketResult/>".to_vec()));
+    let stage = bucket.variables().into_iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, &value));
+    let stage = stage.env("AWS_ENDPOINT_URL_S3", "http://192.0.2.1");
+    stage.run("history").code(1).stderr_contains("URL scheme is not allowed");
+    let stage = stage.env("AWS_ENDPOINT_URL", "https://s3.example.net").env("AWS_ENDPOINT_URL_S3", &bucket.url());
+    stage.run("history").code(0);
 }
 
 #[cfg(unix)]
