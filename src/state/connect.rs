@@ -63,10 +63,6 @@ pub(super) fn connect<'v>(
         .filter(|(name, _)| name.starts_with(prefix))
         .map(|(name, value)| (name.to_ascii_lowercase(), value))
         .collect();
-    for (name, value) in variables.iter().filter(|(name, _)| ENDPOINTS.contains(&name.as_str())) {
-        check_endpoint(&name.to_ascii_uppercase(), value)
-            .map_err(|reason| StateError::new("reach", location.to_string(), reason))?;
-    }
     let retry = RetryConfig {
         backoff: BackoffConfig { max_backoff: Duration::from_secs(3), ..BackoffConfig::default() },
         max_retries: 5,
@@ -75,8 +71,12 @@ pub(super) fn connect<'v>(
     // The builders of the providers have the same functions and no trait.
     macro_rules! built {
         ($builder:expr, $change:expr) => {{
-            let known = variables.iter().filter_map(|(name, value)| Some((name.parse().ok()?, *value)));
-            let builder = known.fold($builder, |builder, (key, value)| builder.with_config(key, value));
+            let mut builder = $builder;
+            for (name, value) in &variables {
+                let Ok(key) = name.parse() else { continue };
+                check(name, value).map_err(|reason| StateError::new("reach", location.to_string(), reason))?;
+                builder = builder.with_config(key, *value);
+            }
             let store = $change(builder).with_retry(retry).with_http_connector(connector).build();
             store.map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
         }};
@@ -115,10 +115,20 @@ fn is_secret(name: &str) -> bool {
     !name.ends_with("_id") && !name.ends_with("_file") && SECRETS.iter().any(|word| name.contains(word))
 }
 
-/// The value may be a secret in the wrong place, so it is not repeated.
-fn check_endpoint(name: &str, value: &str) -> Result<(), String> {
-    let url = reqwest::Url::parse(value).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-    url.map(drop).ok_or_else(|| format!("{name} is not a valid URL; write it as https://HOST or http://HOST:PORT"))
+/// Whether object_store can use the value of a variable: it asserts that an address is a URL, and that a header can contain
+/// a credential. The value may be a secret in the wrong place, so it is not repeated.
+fn check(name: &str, value: &str) -> Result<(), String> {
+    let shown = name.to_ascii_uppercase();
+    let is_url = || reqwest::Url::parse(value).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    // The key of a Google account is a document.
+    let is_of_header = !name.starts_with("google_") && (is_secret(name) || name.ends_with("_id"));
+    if ENDPOINTS.contains(&name) && !is_url() {
+        return Err(format!("{shown} is not a valid URL; write it as https://HOST or http://HOST:PORT"));
+    }
+    if is_of_header && http::HeaderValue::from_str(value).is_err() {
+        return Err(format!("{shown} has a line break or another character that is not part of a credential"));
+    }
+    Ok(())
 }
 
 fn is_loopback(url: &str) -> bool {
@@ -345,10 +355,10 @@ mod tests {
     #[test]
     fn an_address_without_a_scheme_or_a_host_is_refused() {
         for good in ["http://127.0.0.1:9000", "https://s3.example.net/base"] {
-            assert_eq!(check_endpoint("AWS_ENDPOINT_URL", good), Ok(()));
+            assert_eq!(check("aws_endpoint_url", good), Ok(()));
         }
         for bad in ["", "minio:9000", "minio", "http://", "ftp://minio", "https:///x y"] {
-            let error = check_endpoint("AWS_ENDPOINT_URL", bad).expect_err(bad);
+            let error = check("aws_endpoint_url", bad).expect_err(bad);
             assert!(error.starts_with("AWS_ENDPOINT_URL is not a valid URL"), "{error}");
         }
     }
