@@ -149,7 +149,8 @@ async fn an_intent_that_was_promised_is_there_wherever_the_store_fails() {
 #[tokio::test]
 async fn one_refusal_is_tried_again() {
     let store = FaultyStore::default();
-    store.next([Fault::None, Fault::None, Fault::Refused, Fault::None, Fault::Refused, Fault::Refused]);
+    store.next([Fault::None; 3]);
+    store.next([Fault::Refused, Fault::None, Fault::Refused, Fault::Refused]);
     let state = runner(&store);
     let journal = begin(&state, RUN).expect("a journal");
     journal.intent(&intent(1), Urgency::Immediate).await.expect("stored");
@@ -177,12 +178,19 @@ async fn nothing_is_concluded_from_a_run_that_lacks_a_part() {
 }
 
 #[test]
-fn a_store_that_ignores_conditions_is_refused_before_anything_is_locked() {
-    let store = FaultyStore::default();
-    store.always(Some(Fault::Unconditional));
-    let error = begin(&runner(&store), RUN).expect_err("refused").to_string();
-    assert!(error.contains("ignores conditional writes"), "{error}");
-    assert!(store.writes().iter().all(|name| name.ends_with("/.conditions")), "{:?}", store.writes());
+fn a_store_that_ignores_conditions_or_meets_none_is_refused_before_anything_is_locked() {
+    for (fault, unreadable, words) in [
+        (Fault::Unconditional, 0, "ignores conditional writes"),
+        (Fault::NoMatch, 0, "ignores conditional writes"),
+        (Fault::None, usize::MAX, "cannot read `s3://state/team/prod/locks/.conditions`"),
+    ] {
+        let store = FaultyStore::default();
+        store.always(Some(fault));
+        store.refuse_reads(".conditions", unreadable);
+        let error = begin(&runner(&store), RUN).expect_err("refused").to_string();
+        assert!(error.contains(words), "{error}");
+        assert!(store.writes().iter().all(|name| name.ends_with("/.conditions")), "{:?}", store.writes());
+    }
 }
 
 #[test]

@@ -30,6 +30,10 @@ impl StateError {
         Self { what, place: place.into(), reason: reason.into(), hint: None }
     }
 
+    pub(super) fn with_hint(self, hint: &'static str) -> Self {
+        Self { hint: Some(hint), ..self }
+    }
+
     /// What the object store answered, or why it did not.
     pub(super) fn of(what: &'static str, place: String, error: &Error, secrets: &[String]) -> Self {
         let lacks_credentials =
@@ -85,6 +89,11 @@ fn explained(what: &str, error: &Error) -> String {
     }
 }
 
+/// Whether the store says that it does not have what was asked for.
+pub(super) fn is_unsupported(error: &Error) -> bool {
+    matches!(error, Error::NotImplemented { .. }) || chain(error).contains("status code: 501")
+}
+
 fn chain(error: &Error) -> String {
     causes(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
@@ -133,6 +142,13 @@ mod tests {
 
     fn generic(text: &str) -> Error {
         Error::Generic { store: "S3", source: text.to_owned().into() }
+    }
+
+    #[test]
+    fn what_a_store_does_not_have_is_said_with_a_status_or_by_object_store() {
+        let status =
+            |status: &str| is_unsupported(&generic(&format!("Server returned non-2xx status code: {status}: ")));
+        assert!(status("501 Not Implemented") && !status("503 Service Unavailable") && !status("403 Forbidden"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutResult, UpdateVersion};
 
-use super::error::{StateError, names_bucket};
+use super::error::{StateError, is_unsupported, names_bucket};
 
 /// How often a write with a condition is tried: object_store repeats whatever is safe to repeat without a look at the object.
 const TRIES: u32 = 4;
@@ -150,28 +150,41 @@ impl Objects {
         names.map(|name| async move { self.read(&name).await }).buffered(AT_ONCE).try_collect().await
     }
 
-    /// Whether a second create and an update of an old version are refused: without that, no lock is safe.
+    /// Whether a second create and an update of an old version are refused, and one of the version that is there is not:
+    /// without that, no lock is safe.
     pub(super) async fn check_conditions(&self) -> Result<(), StateError> {
-        const HINT: &str =
-            "this object store ignores conditional writes (If-None-Match, If-Match), which the lock needs";
         let bytes = Bytes::from_static(b"trueup: conditional writes work while this object is refused a second time\n");
-        let unsupported = || Err(StateError::new("lock", self.address.clone(), HINT));
+        let unsupported = || {
+            let reason = "this object store refuses or ignores conditional writes (If-None-Match, If-Match), which the lock needs";
+            let hint = "use another object store; a proxy before this one must not change its ETags";
+            Err(StateError::new("lock", self.address.clone(), reason).with_hint(hint))
+        };
         let again = match self.try_put(PROBE, &bytes, &PutMode::Create).await {
             Ok(_) => self.try_put(PROBE, &bytes, &PutMode::Create).await,
             refused => refused,
         };
         match again {
             Err(Error::AlreadyExists { .. }) => {}
-            Ok(_) | Err(Error::NotImplemented { .. }) => return unsupported(),
+            Ok(_) => return unsupported(),
+            Err(error) if is_unsupported(&error) => return unsupported(),
             Err(error) => return Err(self.failed("write", PROBE, &error)),
         }
+        let there = self.read(PROBE).await?.map(|object| object.tag);
         // A version that no object has.
-        let old = UpdateVersion { e_tag: Some(format!("\"{}\"", "0".repeat(32))), version: Some("1".to_owned()) };
-        match self.try_put(PROBE, &bytes, &PutMode::Update(old)).await {
-            Err(Error::Precondition { .. }) => Ok(()),
-            Ok(_) | Err(Error::NotImplemented { .. }) => unsupported(),
-            Err(error) => Err(self.failed("write", PROBE, &error)),
+        let old = Tag(UpdateVersion { e_tag: Some(format!("\"{}\"", "0".repeat(32))), version: Some("1".to_owned()) });
+        for (tag, is_there) in [(Some(&old), false), (there.as_ref(), true)] {
+            let Some(tag) = tag else { return unsupported() };
+            match self.try_put(PROBE, &bytes, &PutMode::Update(tag.0.clone())).await {
+                Ok(_) if is_there => {}
+                Err(Error::Precondition { .. }) if !is_there => {}
+                // Another runner, or an earlier try of ours, wrote it since it was read.
+                Err(Error::Precondition { .. }) if self.read(PROBE).await?.is_some_and(|now| now.tag != *tag) => {}
+                Ok(_) | Err(Error::Precondition { .. }) => return unsupported(),
+                Err(error) if is_unsupported(&error) => return unsupported(),
+                Err(error) => return Err(self.failed("write", PROBE, &error)),
+            }
         }
+        Ok(())
     }
 
     /// A write that is tried again while there is no answer.
@@ -198,9 +211,8 @@ fn is_final(error: &Error) -> bool {
             | Error::Precondition { .. }
             | Error::PermissionDenied { .. }
             | Error::Unauthenticated { .. }
-            | Error::NotImplemented { .. }
             | Error::NotSupported { .. }
             | Error::InvalidPath { .. }
             | Error::UnknownConfigurationKey { .. }
-    )
+    ) || is_unsupported(error)
 }

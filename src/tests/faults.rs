@@ -29,6 +29,8 @@ pub(crate) enum Fault {
     Slow,
     /// The condition is ignored.
     Unconditional,
+    /// No version is the one that is there.
+    NoMatch,
 }
 
 /// The faults to come, one for each write; what follows them is well, or always the last.
@@ -101,6 +103,10 @@ impl ObjectStore for FaultyStore {
                 tokio::time::sleep(Duration::from_millis(500)).await;
                 made
             }
+            Fault::NoMatch if matches!(options.mode, PutMode::Update(_)) => {
+                Err(Error::Precondition { path: location.to_string(), source: "another version".into() })
+            }
+            Fault::NoMatch => self.store.put_opts(location, payload, options).await,
             Fault::Unconditional => {
                 let options = PutOptions { mode: PutMode::Overwrite, ..options };
                 self.store.put_opts(location, payload, options).await
