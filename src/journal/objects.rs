@@ -65,7 +65,7 @@ fn parts(bucket: &Bucket, path: &Path, run: &str) -> Result<Option<Vec<u8>>, Jou
     }
     let mut bytes = Vec::new();
     for (number, object) in bucket.read_many(expected)?.into_iter().enumerate() {
-        bytes.extend_from_slice(&object.ok_or_else(|| gap(number))?.bytes);
+        bytes.extend_from_slice(&object?.ok_or_else(|| gap(number))?.bytes);
     }
     Ok(Some(bytes))
 }

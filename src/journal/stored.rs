@@ -115,8 +115,9 @@ pub(super) fn each(
         let whole = bucket.read_many(paths.iter().map(|path| objects::whole(name(path))).collect())?;
         for (path, whole) in paths.iter().zip(whole) {
             let bytes = match whole {
-                Some(object) => Ok(object.bytes.into()),
-                None => self::bytes(state, path),
+                Ok(Some(object)) => Ok(object.bytes.into()),
+                Ok(None) => self::bytes(state, path),
+                Err(refused) => Err(refused.into()),
             };
             take(path.clone(), bytes);
         }

@@ -562,6 +562,25 @@ async fn an_earlier_run_is_not_the_last_where_one_read_of_the_newest_fails() {
     }
 }
 
+#[tokio::test]
+async fn a_run_that_the_bucket_does_not_give_is_that_one_alone_and_a_bucket_that_does_not_answer_is_all() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let names = ["000", "001", "002"].map(|milliseconds| format!("2026-11-22T05-00-00-{milliseconds}-shop-0001"));
+    for name in &names {
+        begin(&state, name).expect("a journal").close(closing()).await.expect("the end");
+    }
+    store.forbid_reads(&names[1]);
+    let RunHistory { runs, unreadable } = history(&state).expect("the others");
+    assert_eq!((runs.len(), unreadable.len()), (2, 1));
+    assert!(unreadable[0].1.to_string().contains("permission denied"), "{}", unreadable[0].1);
+    last_actions(&state, &owner("shop")).expect("those of the others");
+    assert_eq!(find_newest(&state, "last", &owner("shop")).expect("the third").run().as_str(), names[2]);
+    drop(begin(&state, "2026-11-22T06-00-00-000-shop-0001").expect("a journal"));
+    store.refuse_reads(&names[1], usize::MAX);
+    assert!(matches!(history(&state), Err(JournalError::State(_))));
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_run_that_lies_elsewhere_and_cannot_be_reached_is_not_one_that_sent_nothing() {

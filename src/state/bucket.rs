@@ -15,7 +15,7 @@ use crate::transport::Proxies;
 use super::connect;
 use super::error::StateError;
 use super::location::Location;
-use super::object::{Objects, StoredObject, Tag};
+use super::object::{MaybeRefused, Objects, StoredObject, Tag};
 
 /// The objects below a prefix of a bucket.
 #[derive(Debug, Clone)]
@@ -104,11 +104,11 @@ impl Bucket {
         self.wait(|objects| async move { objects.read(&name).await })
     }
 
-    /// Several objects, in the order of their names.
+    /// Several objects, in the order of their names, each or why it is refused.
     ///
     /// # Errors
-    /// Those of [`Bucket::read`], for any of them.
-    pub fn read_many(&self, names: Vec<String>) -> Result<Vec<Option<StoredObject>>, StateError> {
+    /// The store did not answer.
+    pub fn read_many(&self, names: Vec<String>) -> Result<Vec<MaybeRefused>, StateError> {
         self.wait(|objects| async move { objects.read_many(names).await })
     }
 

@@ -17,7 +17,7 @@ use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, R
 
 use crate::transport::{self, Proxies, Roots, TlsError, TlsTrust};
 
-use super::error::StateError;
+use super::error::{StateError, TooLong};
 use super::location::{Location, Provider};
 
 const CONNECT: Duration = Duration::from_secs(5);
@@ -179,15 +179,11 @@ impl HttpService for Http {
         let longest = if is_success && expected.is_none() { LARGEST } else { LONGEST };
         let body = whole(answer, longest).await?;
         if let Some(root) = expected {
-            check_document(root, &String::from_utf8_lossy(&body), &asked).map_err(unusable)?;
+            check_document(root, &String::from_utf8_lossy(&body), &asked)
+                .map_err(|reason| HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason)))?;
         }
         response.body(body.into()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))
     }
-}
-
-/// An answer that is not what was asked for, and would not be the next time.
-fn unusable(reason: String) -> HttpError {
-    HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason))
 }
 
 /// The body of an answer, which has at most `longest` bytes.
@@ -196,7 +192,7 @@ async fn whole(mut answer: reqwest::Response, longest: usize) -> Result<Bytes, H
     let mut body = Vec::new();
     while let Some(bytes) = answer.chunk().await.map_err(failure)? {
         if length > longest as u64 || body.len() + bytes.len() > longest {
-            return Err(unusable(format!("the answer has more than {longest} bytes")));
+            return Err(HttpError::new(HttpErrorKind::Decode, TooLong(longest)));
         }
         body.extend_from_slice(&bytes);
     }
@@ -300,7 +296,7 @@ mod tests {
         ] {
             match whole(http::Response::new(body).into(), 1024).await {
                 Ok(body) => assert!(is_read && body.len() == 1024),
-                Err(error) => assert!(!is_read && format!("{error:?}").contains("more than 1024 bytes"), "{error:?}"),
+                Err(error) => assert!(!is_read && format!("{error:?}").contains("TooLong(1024)"), "{error:?}"),
             }
         }
     }

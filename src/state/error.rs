@@ -11,6 +11,11 @@ const LONGEST: usize = 300;
 /// The code of S3 where the time of a request differs too much from its own.
 const WRONG_CLOCK: &str = "RequestTimeTooSkewed";
 
+/// An answer has more bytes than are read.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer has more than {0} bytes")]
+pub(super) struct TooLong(pub(super) usize);
+
 /// Why an object could not be read or written.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot {what} `{place}`: {reason}")]
@@ -23,11 +28,13 @@ pub struct StateError {
     reason: String,
     /// What helps.
     hint: Option<&'static str>,
+    /// Whether the store answered, and another object may be given.
+    is_refusal: bool,
 }
 
 impl StateError {
     pub(super) fn new(what: &'static str, place: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { what, place: place.into(), reason: reason.into(), hint: None }
+        Self { what, place: place.into(), reason: reason.into(), hint: None, is_refusal: false }
     }
 
     pub(super) fn with_hint(self, hint: &'static str) -> Self {
@@ -60,7 +67,14 @@ impl StateError {
             ),
             _ => (innermost(error), None),
         };
-        Self { what, place, reason: masked(&reason, secrets), hint }
+        let is_refused = is_forbidden(error) && !refuses_credentials(error);
+        let is_refusal = is_refused || causes(error).any(|cause| cause.is::<TooLong>());
+        Self { what, place, reason: masked(&reason, secrets), hint, is_refusal }
+    }
+
+    /// Whether it is about one object alone: the store answers, and does not give this one.
+    pub fn is_refusal(&self) -> bool {
+        self.is_refusal
     }
 
     /// What helps.

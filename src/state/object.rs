@@ -43,6 +43,9 @@ pub struct StoredObject {
     pub tag: Tag,
 }
 
+/// One of several objects: nothing where it is not there, or why the store does not give it.
+pub type MaybeRefused = Result<Option<StoredObject>, StateError>;
+
 /// The objects below a prefix of a store.
 #[derive(Debug)]
 pub(super) struct Objects {
@@ -143,11 +146,16 @@ impl Objects {
         Ok(names)
     }
 
-    /// Several objects at the same time, in the order of their names.
-    pub(super) async fn read_many(&self, names: Vec<String>) -> Result<Vec<Option<StoredObject>>, StateError> {
+    /// Several objects at the same time, in the order of their names, each or why it is refused.
+    pub(super) async fn read_many(&self, names: Vec<String>) -> Result<Vec<MaybeRefused>, StateError> {
         const AT_ONCE: usize = 16;
-        let names = futures_util::stream::iter(names);
-        names.map(|name| async move { self.read(&name).await }).buffered(AT_ONCE).try_collect().await
+        let read = |name: String| async move {
+            match self.read(&name).await {
+                Err(error) if !error.is_refusal() => Err(error),
+                answered => Ok(answered),
+            }
+        };
+        futures_util::stream::iter(names).map(read).buffered(AT_ONCE).try_collect().await
     }
 
     /// Whether a second create and an update of an old version are refused, and one of the version that is there is not:

@@ -38,8 +38,8 @@ pub(crate) enum Fault {
 pub(crate) struct Script {
     next: VecDeque<Fault>,
     always: Option<Fault>,
-    /// Part of the names of objects that cannot be read, and how often.
-    unreadable: Option<(String, usize)>,
+    /// Part of the names of objects that cannot be read, how often, and why.
+    unreadable: Option<(String, usize, fn() -> Error)>,
     pub(crate) writes: Vec<String>,
 }
 
@@ -66,7 +66,12 @@ impl FaultyStore {
 
     /// So many of the next reads of objects whose name contains `part` fail.
     pub(crate) fn refuse_reads(&self, part: &str, count: usize) {
-        self.script.lock().expect("no panic").unreadable = Some((part.to_owned(), count));
+        self.script.lock().expect("no panic").unreadable = Some((part.to_owned(), count, lost));
+    }
+
+    /// No read of objects whose name contains `part` is allowed.
+    pub(crate) fn forbid_reads(&self, part: &str) {
+        self.script.lock().expect("no panic").unreadable = Some((part.to_owned(), usize::MAX, forbidden));
     }
 
     /// Names of the objects that were written, in their order.
@@ -89,6 +94,10 @@ impl fmt::Display for FaultyStore {
 
 fn lost() -> Error {
     Error::Generic { store: "faulty", source: "the connection was closed".into() }
+}
+
+fn forbidden() -> Error {
+    Error::PermissionDenied { path: String::new(), source: "InvalidObjectState".into() }
 }
 
 #[async_trait]
@@ -123,12 +132,12 @@ impl ObjectStore for FaultyStore {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        if let Some((part, left)) = &mut self.script.lock().expect("no panic").unreadable
+        if let Some((part, left, error)) = &mut self.script.lock().expect("no panic").unreadable
             && location.as_ref().contains(part.as_str())
             && *left > 0
         {
             *left -= 1;
-            return Err(lost());
+            return Err(error());
         }
         self.store.get_opts(location, options).await
     }
