@@ -17,7 +17,7 @@ use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, R
 
 use crate::transport::{self, Proxies, Roots, TlsError, TlsTrust};
 
-use super::error::{StateError, TooLong};
+use super::error::{PROXIED, StateError, TooLong};
 use super::location::{Location, Provider};
 
 const CONNECT: Duration = Duration::from_secs(5);
@@ -151,12 +151,18 @@ impl HttpConnector for Connector {
         })?;
         let client = transport::client(tls, self.0.clone(), CONNECT);
         let client = client.https_only(!allow_http).timeout(TOTAL).build();
-        client.map(|client| HttpClient::new(Http(client))).map_err(|error| failed(error.without_url().to_string()))
+        let proxies = self.0.clone();
+        client
+            .map(|client| HttpClient::new(Http { client, proxies }))
+            .map_err(|error| failed(error.without_url().to_string()))
     }
 }
 
 #[derive(Debug)]
-struct Http(reqwest::Client);
+struct Http {
+    client: reqwest::Client,
+    proxies: Proxies,
+}
 
 #[async_trait]
 impl HttpService for Http {
@@ -166,10 +172,13 @@ impl HttpService for Http {
         let url = parts.uri.to_string().parse();
         let asked: reqwest::Url =
             url.map_err(|_| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other("not a URL")))?;
+        let proxy = self.proxies.of(&asked).ok().flatten();
+        let way = proxy.map(|proxy| format!("{PROXIED}{}", transport::name(&proxy)));
+        let way = way.unwrap_or_else(|| format!("at {}", transport::name(&asked)));
         let mut sent = reqwest::Request::new(parts.method, asked.clone());
         *sent.headers_mut() = parts.headers;
         *sent.body_mut() = Some(body.collect().await?.to_bytes().into());
-        let answer = self.0.execute(sent).await.map_err(failure)?;
+        let answer = self.client.execute(sent).await.map_err(|error| failure(error, &way))?;
         let mut response = http::Response::builder().status(answer.status());
         if let Some(headers) = response.headers_mut() {
             *headers = answer.headers().clone();
@@ -177,7 +186,7 @@ impl HttpService for Http {
         let is_success = answer.status().is_success();
         let expected = expected.filter(|_| is_success);
         let longest = if is_success && expected.is_none() { LARGEST } else { LONGEST };
-        let body = whole(answer, longest).await?;
+        let body = whole(answer, longest, &way).await?;
         if let Some(root) = expected {
             check_document(root, &String::from_utf8_lossy(&body), &asked)
                 .map_err(|reason| HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason)))?;
@@ -187,10 +196,10 @@ impl HttpService for Http {
 }
 
 /// The body of an answer, which has at most `longest` bytes.
-async fn whole(mut answer: reqwest::Response, longest: usize) -> Result<Bytes, HttpError> {
+async fn whole(mut answer: reqwest::Response, longest: usize, way: &str) -> Result<Bytes, HttpError> {
     let length = answer.content_length().unwrap_or_default();
     let mut body = Vec::new();
-    while let Some(bytes) = answer.chunk().await.map_err(failure)? {
+    while let Some(bytes) = answer.chunk().await.map_err(|error| failure(error, way))? {
         if length > longest as u64 || body.len() + bytes.len() > longest {
             return Err(HttpError::new(HttpErrorKind::Decode, TooLong(longest)));
         }
@@ -234,7 +243,8 @@ fn check_document(root: &str, text: &str, asked: &reqwest::Url) -> Result<(), St
     }
 }
 
-fn failure(error: reqwest::Error) -> HttpError {
+/// Why there is no answer; where there was no connection, `way` says to what or through what.
+fn failure(error: reqwest::Error, way: &str) -> HttpError {
     let error = error.without_url();
     let kind = if error.is_timeout() {
         HttpErrorKind::Timeout
@@ -246,6 +256,7 @@ fn failure(error: reqwest::Error) -> HttpError {
         HttpErrorKind::Unknown
     };
     let reason = transport::causes(&error).last().unwrap_or(&error).to_string();
+    let reason = if kind == HttpErrorKind::Connect { format!("{reason} ({way})") } else { reason };
     HttpError::new(kind, std::io::Error::other(reason))
 }
 
@@ -294,7 +305,7 @@ mod tests {
             (reqwest::Body::from(vec![b'x'; 1025]), false),
             (reqwest::Body::wrap(endless), false),
         ] {
-            match whole(http::Response::new(body).into(), 1024).await {
+            match whole(http::Response::new(body).into(), 1024, "").await {
                 Ok(body) => assert!(is_read && body.len() == 1024),
                 Err(error) => assert!(!is_read && format!("{error:?}").contains("TooLong(1024)"), "{error:?}"),
             }

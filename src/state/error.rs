@@ -11,6 +11,9 @@ const LONGEST: usize = 300;
 /// The code of S3 where the time of a request differs too much from its own.
 const WRONG_CLOCK: &str = "RequestTimeTooSkewed";
 
+/// How an error begins to say which proxy a request went through.
+pub(super) const PROXIED: &str = "through the proxy ";
+
 /// An answer has more bytes than are read.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer has more than {0} bytes")]
@@ -65,7 +68,11 @@ impl StateError {
                 explained("permission denied", error),
                 Some("the page \"Keep the state in a bucket\" lists the permissions that trueup needs"),
             ),
-            _ => (innermost(error), None),
+            _ => {
+                let reason = innermost(error);
+                let is_proxied = reason.contains(PROXIED);
+                (reason, is_proxied.then_some("check HTTPS_PROXY, ALL_PROXY and NO_PROXY"))
+            }
         };
         let is_refused = is_forbidden(error) && !refuses_credentials(error);
         let is_refusal = is_refused || causes(error).any(|cause| cause.is::<TooLong>());

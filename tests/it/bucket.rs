@@ -213,7 +213,8 @@ fn what_is_wrong_with_a_bucket_is_said_before_anything_is_sent_and_without_the_s
     for (line, is_to_send) in [("history", false), ("apply . --yes", true), ("rollback last --yes", true)] {
         let ran = none.run(line);
         ran.code(1).stderr_contains("cannot list `s3://state/team/runs`").does_not_say("another-secret");
-        ran.stderr_contains("check the address (`--state` or `TRUEUP_STATE`)");
+        ran.stderr_contains("(at http://127.0.0.1:9)")
+            .stderr_contains("check the address (`--state` or `TRUEUP_STATE`)");
         assert_eq!(ran.errors().contains("nothing was sent"), is_to_send, "{}", ran.errors());
     }
     assert_eq!(service.requests("POST"), 0);
@@ -306,7 +307,11 @@ fn the_address_that_is_used_says_whether_plain_http_is() {
     let stage = stage.env("AWS_ENDPOINT_URL_S3", "http://192.0.2.1");
     stage.run("history").code(1).stderr_contains("URL scheme is not allowed");
     let stage = stage.env("AWS_ENDPOINT_URL", "https://s3.example.net").env("AWS_ENDPOINT_URL_S3", &bucket.url());
-    stage.run("history").code(0);
+    stage.run("history").code(0).stderr_contains("Runs are looked for in s3://state/team");
+    let stage = stage.env("AWS_ENDPOINT_URL_S3", "https://s3.example.net");
+    let ran = stage.env("HTTPS_PROXY", "http://user:a-part-of-it@127.0.0.1:9").run("history");
+    ran.code(1).stderr_contains("(through the proxy http://127.0.0.1:9)").stderr_contains("check HTTPS_PROXY");
+    ran.does_not_say("a-part-of-it");
 }
 
 #[cfg(unix)]
