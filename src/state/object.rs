@@ -139,7 +139,8 @@ impl Objects {
         let listed = self.store.list_with_delimiter(Some(&path)).await;
         let listed = listed.map_err(|error| self.failed("list", folder, &error))?;
         let objects = listed.objects.iter().map(|object| &object.location);
-        let all = listed.common_prefixes.iter().chain(objects);
+        // Consoles keep an empty folder as an object of its own name.
+        let all = listed.common_prefixes.iter().chain(objects).filter(|found| **found != path);
         let mut names: Vec<String> = all.filter_map(|path| path.filename().map(str::to_owned)).collect();
         names.sort_unstable();
         names.dedup();

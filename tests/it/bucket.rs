@@ -254,6 +254,19 @@ fn an_answer_that_is_not_a_list_is_not_an_empty_one() {
 }
 
 #[test]
+fn the_object_of_a_folder_is_not_a_run() {
+    let list = "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>team/runs/</Key><Size>0</Size>\
+                <LastModified>2026-07-01T00:00:00.000Z</LastModified><ETag>\"1\"</ETag></Contents></ListBucketResult>";
+    let bucket = OddServer::start(move |line, _| match line.contains("list-type=2") && !line.contains("runs%2Fruns") {
+        true => (200, list.into()),
+        false => (404, b"<Error><Code>NoSuchKey</Code></Error>".to_vec()),
+    });
+    let stage = bucket.variables().into_iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, &value));
+    let shown: Value = stage.run("history --format json").json();
+    assert_eq!((&shown["runs"], &shown["unreadable"]), (&Value::Array(Vec::new()), &Value::Array(Vec::new())));
+}
+
+#[test]
 fn a_list_that_is_forbidden_says_which_permissions_are_needed() {
     let service = Service::start();
     let denied = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>";
