@@ -28,7 +28,7 @@ pub fn policy(path: &str, bytes: Vec<u8>) -> Result<Policy, Diagnostics> {
 
 fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
     let root = document(source, problems);
-    let Some(root) = root.filter(|root| !matches!(&root.value, Value::Map(map) if map.is_empty())) else {
+    let Some(root) = root.filter(|root| !is_empty(&root.value)) else {
         if problems.is_empty() {
             let what = "the policy is empty";
             problems.push(Diagnostic::of_file(what, &source.path, "write its limits, such as `prune: owned`"));
@@ -38,6 +38,11 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
     let (given, wrong) = described::read(&POLICY, NullMeaning::Nothing, &root);
     problems.extend(wrong);
     described::typed::<GivenPolicy>(given, &root, problems).into()
+}
+
+/// Whether a value is a mapping in which nothing is written.
+fn is_empty(value: &Value<'_>) -> bool {
+    matches!(value, Value::Map(map) if map.iter().all(|entry| is_empty(&entry.item.value)))
 }
 
 /// A policy as it is written.

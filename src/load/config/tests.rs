@@ -177,7 +177,9 @@ fn a_policy_passes_nothing_over() {
     assert!(problems("guards: {percent: }\n").contains("`percent` has no value"));
     assert!(problems("namespaces: ['']\n").contains("`namespaces` contains ``"));
     assert!(problems("base_urls: [shop.example.net]\n").contains("not a valid address of a service"));
-    assert!(problems("{}\n").contains("the policy is empty"));
+    for empty in ["{}\n", "guards: {}\n", "guards: {}\ngates: {}\n"] {
+        assert!(problems(empty).contains("the policy is empty"), "{empty}");
+    }
     assert!(problems("strict: [endpoints]\n").contains("unknown kind"));
     assert!(problems("allow: [mass-chang]\n").contains("did you mean `mass-change`?"));
     let policy = super::policy("p.yaml", "strict: false\n".into()).expect("a limit");
