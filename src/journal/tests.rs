@@ -449,6 +449,23 @@ async fn a_runner_that_lost_its_lock_sends_nothing_more() {
     drop(other);
 }
 
+#[test]
+fn a_lock_that_is_none_says_what_helps() {
+    let state = runner(&FaultyStore::default());
+    drop(begin(&state, RUN).expect("a journal"));
+    let StateStore::Bucket(bucket, _) = &state else { unreachable!("a bucket") };
+    let locks = bucket.names("locks").expect("a list");
+    let lock = format!("locks/{}", locks.iter().find(|name| name.ends_with(".json")).expect("the lock"));
+    let tag = bucket.read(&lock).expect("read").expect("there").tag;
+    bucket.write(&lock, "{}", Some(&tag)).expect("written").expect("ours");
+    match begin(&state, "2026-11-22T06-00-00-000-shop-0002").expect_err("it is not a lock") {
+        JournalError::Lease(LeaseError::Store(error)) => {
+            assert!(error.hint().is_some_and(|hint| hint.contains("remove the object")))
+        }
+        error => panic!("{error}"),
+    }
+}
+
 #[tokio::test]
 async fn results_share_an_object_with_the_next_intent() {
     let store = FaultyStore::default();

@@ -113,7 +113,10 @@ struct LockObject {
 impl LockObject {
     fn read(name: &str, bucket: &Bucket, object: &StoredObject) -> Result<Self, StateError> {
         let read = FORMAT.read::<Self>(&object.bytes);
-        let lock = read.map_err(|error| StateError::new("read", bucket.place(name), error.to_string()))?;
+        let lock = read.map_err(|error| {
+            let hint = "where no apply of the stack is running, remove the object";
+            StateError::new("read", bucket.place(name), error.to_string()).with_hint(hint)
+        })?;
         Ok(Self { holder: lock.holder.plain(), ..lock })
     }
 
