@@ -460,7 +460,7 @@ fn a_lock_that_is_none_says_what_helps() {
     bucket.write(&lock, "{}", Some(&tag)).expect("written").expect("ours");
     match begin(&state, "2026-11-22T06-00-00-000-shop-0002").expect_err("it is not a lock") {
         JournalError::Lease(LeaseError::Store(error)) => {
-            assert!(error.hint().is_some_and(|hint| hint.contains("remove the object")))
+            assert!(error.hint().is_some_and(|hint| hint.contains("remove the object")));
         }
         error => panic!("{error}"),
     }

@@ -75,7 +75,7 @@ impl StateError {
             }
         };
         let is_refused = is_forbidden(error) && !refuses_credentials(error);
-        let is_refusal = is_refused || causes(error).any(|cause| cause.is::<TooLong>());
+        let is_refusal = is_refused || causes(error).any(|cause| cause.downcast_ref::<TooLong>().is_some());
         Self { what, place, reason: masked(&reason, secrets), hint, is_refusal }
     }
 

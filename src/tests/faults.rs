@@ -33,13 +33,15 @@ pub(crate) enum Fault {
     NoMatch,
 }
 
+type Unreadable = (String, usize, fn() -> Error);
+
 /// The faults to come, one for each write; what follows them is well, or always the last.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     next: VecDeque<Fault>,
     always: Option<Fault>,
     /// Part of the names of objects that cannot be read, how often, and why.
-    unreadable: Option<(String, usize, fn() -> Error)>,
+    unreadable: Option<Unreadable>,
     pub(crate) writes: Vec<String>,
 }
 
