@@ -481,19 +481,18 @@ impl Message {
     /// Whether the service refuses the message without this field of it: the vendor requires more than it enforces.
     pub fn enforces(&self, field: &Field) -> bool {
         let is_enforced_kind = || matches!(field.kind, FieldKind::Text | FieldKind::Message(_)) && !field.is_list;
-        // A secret that is left out is the service's: it has one.
-        let is_left_out =
-            || [Flag::Internal, Flag::Deprecated, Flag::ReplaceOnly, Flag::Secret].iter().any(|flag| field.is(*flag));
+        let is_left_out = || [Flag::Internal, Flag::Deprecated, Flag::ReplaceOnly].iter().any(|flag| field.is(*flag));
         let is_required = || field.is(Flag::Required) && is_enforced_kind() && !is_left_out();
         (field.is(Flag::Needed) || is_required()) && self.group_of(field.name).is_none()
     }
 
-    /// The fields that a definition with these values lacks.
+    /// The fields that a definition with these values lacks. A secret that is left out is the service's, where it has one.
     pub fn missing<'m>(&'m self, values: &Map<String, Json>) -> impl Iterator<Item = &'m Field> {
         let is_there = |field: &Field| {
             values.get(field.name).is_some_and(|value| !field.is(Flag::Needed) || !field.is_unset(value))
         };
-        self.fields.iter().filter(move |field| self.enforces(field) && !is_there(field))
+        let is_needed = |field: &&Field| self.enforces(field) && !field.is(Flag::Secret);
+        self.fields.iter().filter(is_needed).filter(move |field| !is_there(field))
     }
 
     /// Where a unit is in the order of the description: its groups come first.

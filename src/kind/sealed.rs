@@ -155,34 +155,49 @@ fn leaves<'v>(value: &'v Json, found: &mut Vec<&'v str>) {
 /// secret, so the message around one counts.
 pub fn places(spec: &Message, value: &Json) -> Vec<String> {
     let mut found = Vec::new();
-    places_below(spec, value, "spec", &mut found);
+    // Another option, or none of a group, is no secret; a field of its own may have one.
+    let may_be = |message: &Message, secret: &Field, entries: &Map<String, Json>| {
+        message.group_of(secret.name).is_none_or(|group| may_be_chosen(message, group, secret, entries))
+    };
+    places_below(spec, value, "spec", &may_be, &mut found);
     found
 }
 
-fn places_below(message: &Message, value: &Json, path: &str, found: &mut Vec<String>) {
+/// The places where a spec as a definition writes it lacks a secret without which the service takes no object.
+pub fn missing(spec: &Message, value: &Json) -> Vec<String> {
+    let mut found = Vec::new();
+    let is_missing = |message: &Message, secret: &Field, entries: &Map<String, Json>| {
+        message.enforces(secret) && !entries.contains_key(secret.name)
+    };
+    places_below(spec, value, "spec", &is_missing, &mut found);
+    found
+}
+
+/// Whether a secret of a message with these entries is meant.
+type IsMeant<'m> = &'m dyn Fn(&Message, &Field, &Map<String, Json>) -> bool;
+
+fn places_below(message: &Message, value: &Json, path: &str, is_meant: IsMeant<'_>, found: &mut Vec<String>) {
     let Json::Object(entries) = value else { return };
     if !message.hides() {
         return;
     }
     let may_have_one = |field: &&Field| field.is(Flag::Secret) || field.message().is_some_and(Message::hides);
-    let written = |name: &str| message.entry(entries, name).map(|(_, value)| value);
     for field in message.fields.iter().filter(may_have_one) {
         let path = format!("{path}.{}", field.name);
         if field.is(Flag::Secret) {
-            // Another option, or none of a group, is no secret; a field of its own may have one.
-            if message.group_of(field.name).is_none_or(|group| may_be_chosen(group, field, &written)) {
-                found.push(path);
-            }
+            found.extend(is_meant(message, field, entries).then_some(path));
             continue;
         }
-        for below in written(field.name).map(|value| messages(field, value)).unwrap_or_default() {
-            places_below(below.message, below.value, &format!("{path}{}", below.step), found);
+        let written = message.entry(entries, field.name);
+        for below in written.map(|(_, value)| messages(field, value)).unwrap_or_default() {
+            places_below(below.message, below.value, &format!("{path}{}", below.step), is_meant, found);
         }
     }
 }
 
 /// Whether this secret may be the option that was chosen: a service shows one that is a text as an empty one.
-fn may_be_chosen<'v>(group: &Group, secret: &Field, written: &dyn Fn(&str) -> Option<&'v Json>) -> bool {
+fn may_be_chosen(message: &Message, group: &Group, secret: &Field, entries: &Map<String, Json>) -> bool {
+    let written = |name: &str| message.entry(entries, name).map(|(_, value)| value);
     let Some(value) = written(secret.name).filter(|value| !value.is_null()) else { return false };
     let is_chosen = |name: &&str| *name != secret.name && written(name).is_some_and(|value| !is_zero(value));
     !is_zero(value) || (secret.kind == FieldKind::Text && !group.members.iter().any(is_chosen))

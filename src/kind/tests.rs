@@ -144,6 +144,11 @@ fn a_secret_is_assumed_where_an_answer_may_hide_one_and_one_of_the_create_alone_
     assert!(places(json!({"md5_auth_key": "", "no_authentication": {}})).is_empty());
     assert!(places(json!({"md5_auth_key": null})).is_empty());
     assert!(places(json!({})).is_empty());
+    let certificates = json!([{"private_key": sealed::mark("1")}, {"certificate_url": "a"}]);
+    let pool = json!({"use_tls": {"use_mtls": {"tls_certificates": certificates}}});
+    assert_eq!(sealed::missing(spec("origin_pool"), &pool), ["spec.use_tls.use_mtls.tls_certificates[1].private_key"]);
+    // One that the service does not require.
+    assert!(sealed::missing(spec("bgp"), &json!({"peers": [{"external": {}}]})).is_empty());
     assert!(sealed::is_of_create(spec("aws_vpc_site"), "spec.admin_password"));
     assert!(!sealed::is_of_create(spec("certificate"), "spec.private_key"));
     assert!(!sealed::is_of_create(spec("bgp"), place[0]));

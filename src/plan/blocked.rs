@@ -103,6 +103,11 @@ pub enum Unchangeable {
         /// Where.
         path: String,
     },
+    /// The service takes no object without a secret that its definition leaves out, and none is live.
+    SecretMissing {
+        /// Where.
+        path: String,
+    },
     /// Every write contains a value that no answer shows, such as a secret, and no definition has the one that was applied.
     Unapplied {
         /// Where.

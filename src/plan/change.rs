@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::owner::Owner;
 use super::{OwnershipAnnotations, Plan};
 use crate::diff::{self, CompareOptions};
-use crate::kind;
+use crate::kind::{self, Message};
 use crate::model::{
-    AppliedCause, AppliedFields, Field, FieldError, Json, Key, LiveObject, Object, Ownership, RelatedObject, RunId,
-    STACK, SourceLocation, Spec, WrittenFor, words,
+    AppliedCause, AppliedFields, Definition, Field, FieldError, Json, Key, LiveObject, Object, Ownership,
+    RelatedObject, RunId, STACK, SourceLocation, Spec, WrittenFor, words,
 };
 
 /// One endpoint that is created, replaced, created anew, deleted or annotated.
@@ -317,6 +317,20 @@ impl Change {
         live.secrets.iter().map(String::as_str).find(|place| !self.provides(place) && !is_kept(place))
     }
 
+    /// The place of a secret without which the service does not take what this change writes, and that its definition leaves
+    /// out. Of a replace it counts where it is in a unit that changes; what [`Change::lost_secret`] names is live.
+    pub(super) fn missing_secret(&self, definition: &Definition) -> Option<String> {
+        let spec = self.key.kind.message();
+        let is_listed = |unit: &str| self.fields().iter().any(|change| change.field.unit() == Some(unit));
+        let is_written = |place: &String| match &self.action {
+            Action::Create { .. } | Action::Recreate { .. } => true,
+            Action::Replace { .. } => is_listed(unit_at(spec, place)) && !kind::sealed::is_of_create(spec, place),
+            Action::Annotate { .. } | Action::Delete { .. } => false,
+        };
+        let places = || kind::sealed::missing(spec, &definition.endpoint.spec.json());
+        spec.hides().then(places)?.into_iter().find(is_written)
+    }
+
     /// A unit that a write of this change contains although it is not part of it, because no answer shows all of it, and that is
     /// not what was applied: it would be changed. Nothing where it is not known what was applied.
     pub fn unapplied(&self) -> Option<String> {
@@ -347,8 +361,7 @@ impl Change {
     /// Whether a write of this change leaves no secret behind at this place of the live object.
     pub(super) fn provides(&self, place: &str) -> bool {
         let spec = self.key.kind.message();
-        let key = place.split(['.', '[']).nth(1).unwrap_or_default();
-        let unit = kind::unit_of(spec, key);
+        let unit = unit_at(spec, place);
         let field = self.fields().iter().find(|change| change.field.unit() == Some(unit)).map(|change| &change.after);
         let created = match &self.action {
             Action::Create { wanted } => wanted.spec.unit(unit),
@@ -456,6 +469,11 @@ impl From<AppliedCause> for Cause {
             AppliedCause::Both => Cause::Both,
         }
     }
+}
+
+/// The unit of a spec that a place such as `spec.private_key` is in.
+fn unit_at<'p>(spec: &Message, place: &'p str) -> &'p str {
+    kind::unit_of(spec, place.split(['.', '[']).nth(1).unwrap_or_default())
 }
 
 impl BeforeImage {

@@ -192,6 +192,35 @@ fn a_write_loses_a_secret_unless_it_contains_it_or_its_unit_goes() {
     assert!(!lost("tls_choice", Json::Null));
 }
 
+#[test]
+fn what_lacks_a_secret_that_it_needs_and_that_is_not_live_is_blocked() {
+    let secret = || json!({"sealed": "0123456789abcdef0123456789abcdef"});
+    let credentials = |spec: Json| object("cloud_credentials:shop/a", &spec);
+    let aws = || credentials(json!({"aws_secret_key": {"access_key": "A"}}));
+    let allowed = |world: World| {
+        world.with(|world| world.allow.add("recreate=cloud_credentials:shop/a").expect("an allowance")).lines()
+    };
+    let gcp = |file: Json| {
+        let empty = ListRead::Complete { items: BTreeMap::new() };
+        World::new().defined(credentials(json!({"gcp_cred_file": file}))).with(|world| {
+            world.reads.insert(scope("cloud_credentials:shop"), empty);
+        })
+    };
+    assert_eq!(gcp(json!({})).lines(), ["blocked a SecretMissing"]);
+    assert_eq!(allowed(gcp(json!({})).live(ours(&aws()))), ["blocked a SecretMissing"]);
+    let with_secret = || gcp(json!({"credential_file": secret()}));
+    assert_eq!(with_secret().lines(), ["create a"]);
+    assert_eq!(allowed(with_secret().live(ours(&aws()))), ["recreate a spec.cloud=pending"]);
+    // A replace of another option, and of other fields where the service has the secret.
+    let receiver = |receiver: Json| object("alert_receiver:shop/a", &receiver);
+    let sms = receiver(json!({"sms": {"contact_number": "+4930123456"}}));
+    let slack = |channel: &str| receiver(json!({"slack": {"channel": channel}}));
+    assert_eq!(World::new().defined(slack("a")).live(ours(&sms)).lines(), ["blocked a SecretMissing"]);
+    let live = LiveObject { secrets: vec!["spec.slack.url".to_owned()], ..ours(&slack("a")) };
+    assert_eq!(World::new().defined(slack("a")).live(live.clone()).lines(), [""; 0]);
+    assert_eq!(World::new().defined(slack("b")).live(live).lines(), ["blocked a Secret"]);
+}
+
 /// A virtual site that would be created anew, with what is allowed.
 fn recreated(allow: &[&str], protect: bool) -> World {
     let site = |of: &str| {

@@ -159,9 +159,11 @@ impl NamespaceBuilder<'_, '_> {
         let change = Change {
             cause: Some(Cause::Pending),
             ownership: self.annotates().then(wanted),
-            ..Change::new(key, action)
+            ..Change::new(key.clone(), action)
         };
-        self.push(change, Some(definition), None);
+        let Some(path) = change.missing_secret(definition) else { return self.push(change, Some(definition), None) };
+        let reason = BlockReason::Unchangeable(Unchangeable::SecretMissing { path });
+        self.block(BlockedChange::new(key, reason, Some(change)), Some(definition), None);
     }
 
     fn both(&mut self, definition: &Definition, item: &LiveItem) {
@@ -200,7 +202,8 @@ impl NamespaceBuilder<'_, '_> {
         self.owned += usize::from(counts && !is_blocked_foreign);
         self.removable += usize::from(counts && owner.is_ours());
         let fixed = fixed.filter(|_| !may_recreate).map(|path| Unchangeable::Immutable { path });
-        let reason = blocked(live, change.as_ref()).or(fixed).map(BlockReason::Unchangeable);
+        let missing = || change.as_ref()?.missing_secret(definition).map(|path| Unchangeable::SecretMissing { path });
+        let reason = blocked(live, change.as_ref()).or_else(missing).or(fixed).map(BlockReason::Unchangeable);
         let is_protected = may_recreate && live.endpoint.is_protected() && !self.input.allow.protected(key);
         if let Some(reason) = reason.or(is_protected.then_some(BlockReason::Protected)) {
             let blocked = BlockedChange::new(key.clone(), reason, change);

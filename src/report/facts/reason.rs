@@ -186,6 +186,12 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
                  in the console"
             ]
         }
+        Unchangeable::SecretMissing { path } => line![
+            "the service takes no such object without the secret ",
+            code(path),
+            ", which the definition leaves out, and the service has none there: write it into the definition, in its sealed form \
+             (`blindfold_secret_info`)"
+        ],
         Unchangeable::Unapplied { path } => line![
             "a write of it would change ",
             code(path),

@@ -155,6 +155,35 @@ fn no_write_goes_without_a_secret_that_the_service_has() {
 
 /// The commit that a saved plan names may have the secret of then; a rollback alone takes one from a commit.
 #[test]
+fn nothing_is_deleted_for_an_option_whose_secret_the_definition_leaves_out() {
+    let service = Service::start();
+    let credentials = |option: &str| {
+        format!("kind: cloud_credentials\nmetadata: {{name: o, namespace: system}}\nspec:\n  {option}\n")
+    };
+    let secret = format!("{{blindfold_secret_info: {{location: '{FIRST}'}}}}");
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: a\nnamespaces: [system]\nkinds: [cloud_credentials]\n")
+        .file("c.yaml", &credentials(&format!("aws_secret_key: {{access_key: A, secret_key: {secret}}}")))
+        .applied(".");
+    let allow = "--allow recreate=cloud_credentials:system/o --allow empty-namespace";
+    stage.write("c.yaml", &credentials("gcp_cred_file: {}"));
+    let missing = "without the secret spec.gcp_cred_file.credential_file";
+    stage.run(&format!("plan . {allow}")).code(0).stdout_contains(missing).stdout_contains("c.yaml:1");
+    stage.run(&format!("apply . --yes {allow}")).code(6).stderr_ignored();
+    let path = "/api/config/namespaces/system/cloud_credentialss/o";
+    assert_eq!(service.send("GET", path, None).0, 200);
+    stage.write("c.yaml", &credentials(&format!("gcp_cred_file: {{credential_file: {secret}}}")));
+    stage.run(&format!("apply . --yes {allow}")).code(0).stderr_ignored();
+    // A create of it lacks the secret as well, and sends nothing.
+    stage.write("other.yaml", &credentials("gcp_cred_file: {}").replace("name: o", "name: other"));
+    let posts = || service.log().iter().filter(|entry| entry.method == "POST").count();
+    let before = posts();
+    stage.run("apply . --yes").stdout_contains(missing).stderr_ignored();
+    assert_eq!(posts(), before);
+}
+
+#[test]
 fn neither_a_saved_plan_nor_a_resumed_run_writes_a_secret_that_was_rotated_meanwhile() {
     let service = Service::start();
     let stage = stack(&service);
