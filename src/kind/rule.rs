@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+use ipnet::IpNet;
 use regex::Regex;
 use serde_json::{Number, Value as Json};
 
@@ -203,9 +204,18 @@ fn amount(unit: Unit, value: &Json) -> Option<f64> {
         (Unit::Bytes, Json::String(text)) => text.len(),
         (Unit::Items, Json::Array(items)) => items.len(),
         (Unit::Pairs, Json::Object(entries)) => entries.len(),
+        (Unit::Ports, Json::String(text)) => text.split(',').map(ports).sum::<Option<usize>>()?,
+        (Unit::PrefixLength, Json::String(text)) => text.parse::<IpNet>().ok()?.prefix_len().into(),
         _ => return None,
     };
     Some(count as f64)
+}
+
+/// How many ports a range such as `80-90` or `80` has.
+fn ports(range: &str) -> Option<usize> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let [first, last] = [first, last].map(|port| port.trim().parse::<u16>().ok());
+    Some((first?..=last?).len())
 }
 
 /// What is said of an amount that is out of range.
@@ -215,6 +225,8 @@ fn said_of_amount(unit: Unit, value: &Json, amount: f64) -> String {
         (Unit::Characters, _) => format!("is {amount} characters long"),
         (Unit::Bytes, _) => format!("is {amount} bytes long"),
         (Unit::Items, _) => format!("has {amount} items"),
+        (Unit::Ports, _) => format!("has {amount} ports"),
+        (Unit::PrefixLength, _) => format!("has a prefix of {amount} bits"),
         _ => format!("has {amount} entries"),
     }
 }

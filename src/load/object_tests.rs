@@ -272,6 +272,30 @@ fn what_an_object_needs_is_named_where_it_is_missing() {
 }
 
 #[test]
+fn a_prefix_has_the_bits_and_a_text_of_ports_the_number_that_are_allowed() {
+    let slice = |prefix: &str| {
+        let spec = format!("sid_prefixes: ['{prefix}']");
+        found(&format!("kind: srv6_network_slice\nmetadata: {{name: a, namespace: system}}\nspec: {{{spec}}}\n"))
+    };
+    let text = slice("2001:db8::/48");
+    assert!(text.len() == 1 && text[0].contains("has a prefix of 48 bits [allowed: exactly 32 bits"), "{text:?}");
+    assert_eq!(slice("2001:db8::/32"), Vec::<String>::new());
+    let policy = |ports: &str| {
+        let spec = format!("protocol: TCP, port_ranges: '{ports}', public_ip: [{{name: x}}]");
+        found(&format!("kind: advertise_policy\nmetadata: {{name: a, namespace: shop}}\nspec: {{{spec}}}\n"))
+    };
+    let text = policy("80,1000-2023");
+    assert!(
+        text.len() == 1 && text[0].contains("`port_ranges` has 1025 ports [allowed: at most 1024 ports]"),
+        "{text:?}"
+    );
+    // What is no range is the service's to refuse.
+    for ports in ["80", "1-1024", "80, 8080 - 9000", "9-1", "a", "1-70000"] {
+        assert_eq!(policy(ports), Vec::<String>::new(), "{ports}");
+    }
+}
+
+#[test]
 fn an_object_has_the_digest_of_a_secret_alone() {
     let certificate = "kind: certificate\nmetadata: {name: a, namespace: shop}\nspec:\n  certificate_url: string:///YQ==\n  \
                        private_key: {blindfold_secret_info: {location: string:///c2VhbGVk}}\n";
