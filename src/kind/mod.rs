@@ -489,7 +489,8 @@ impl Message {
     /// The fields that a definition with these values lacks. A secret that is left out is the service's, where it has one.
     pub fn missing<'m>(&'m self, values: &Map<String, Json>) -> impl Iterator<Item = &'m Field> {
         let is_there = |field: &Field| {
-            values.get(field.name).is_some_and(|value| !field.is(Flag::Needed) || !field.is_unset(value))
+            let is_there = |value: &Json| value != "" && (!field.is(Flag::Needed) || !field.is_unset(value));
+            values.get(field.name).is_some_and(is_there)
         };
         let is_needed = |field: &&Field| self.enforces(field) && !field.is(Flag::Secret);
         self.fields.iter().filter(is_needed).filter(move |field| !is_there(field))

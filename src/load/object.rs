@@ -225,6 +225,10 @@ impl ObjectReader<'_> {
                 self.notes.push(entry.key_at.error(what, "sent as it is").into_note());
             }
             let is_empty = value.as_ref().is_some_and(|value| value == "");
+            if is_empty && message.enforces(field) {
+                let what = format!("`{}` is empty", field.name);
+                fields.decoder.fault(&place.join(field.name), entry.value_at().error(what, "it is required"));
+            }
             if is_option && !is_empty {
                 chosen.insert(field.name, entry.key_at);
             }

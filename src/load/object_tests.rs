@@ -296,6 +296,18 @@ fn a_prefix_has_the_bits_and_a_text_of_ports_the_number_that_are_allowed() {
 }
 
 #[test]
+fn a_required_text_is_not_empty() {
+    let filter = |key: &str, id: &str| {
+        let fields = format!("filter_fields: [{{field_id: {id}, string_field: {{field_values: [b]}}}}]");
+        found(&format!("kind: filter_set\nmetadata: {{name: a, namespace: shop}}\nspec:\n{key}  {fields}\n"))
+    };
+    assert_eq!(filter("  context_key: ''\n", "a"), ["4: `context_key` is empty [it is required]"]);
+    assert_eq!(filter("", "a"), ["3: `context_key` is missing [it is required]"]);
+    assert_eq!(filter("  contextKey: k\n", "''"), ["5: `field_id` is empty [it is required]"]);
+    assert_eq!(filter("  context_key: k\n", "a"), Vec::<String>::new());
+}
+
+#[test]
 fn an_object_has_the_digest_of_a_secret_alone() {
     let certificate = "kind: certificate\nmetadata: {name: a, namespace: shop}\nspec:\n  certificate_url: string:///YQ==\n  \
                        private_key: {blindfold_secret_info: {location: string:///c2VhbGVk}}\n";
