@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 
 use super::hidden::is_hidden;
 use super::mirror::drop_mirrors;
-use super::spec::{is_beside_secret, is_group, is_unchosen, is_zero_of, keys_of};
+use super::spec::{Zeros, is_beside_secret, is_group, is_unchosen, is_zero_of, keys_of, tidy};
 use super::walk::{Keys, each_message_mut, is_zero};
 use super::{Field, FieldKind, Flag, Group, GroupFlag, Message, open_value};
 
@@ -23,6 +23,19 @@ pub fn add_namespaces(spec: &Message, value: &mut Json, namespace: &str) {
             reference.insert("namespace".to_owned(), namespace.into());
         }
     });
+}
+
+/// A message without what says nothing, and with the namespaces that its references leave out: that of the object, or, where
+/// that is not known, with none.
+pub(super) fn comparable(message: &Message, mut value: Json, namespace: Option<&str>) -> Json {
+    match namespace {
+        Some(namespace) => add_namespaces(message, &mut value, namespace),
+        None => each_reference(message, &mut value, &|reference| _ = reference.remove("namespace")),
+    }
+    if let Json::Object(keys) = &mut value {
+        tidy(message, keys, Zeros::Dropped);
+    }
+    value
 }
 
 /// A spec whose references name objects and none of their lives: the uid is what the service fills.

@@ -535,8 +535,12 @@ impl Field {
         self.flags.contains(&flag)
     }
 
-    /// An item of it as it is written to compare it with the others.
-    pub fn canonical<'v>(&self, item: &'v Json) -> Cow<'v, Json> {
+    /// An item of it as it is written to compare it with the others, in an object of this namespace. Where that is not known,
+    /// any namespace of a reference may be it.
+    pub fn canonical<'v>(&self, item: &'v Json, namespace: Option<&str>) -> Cow<'v, Json> {
+        if let (Some(message), Json::Object(_)) = (self.message(), item) {
+            return Cow::Owned(fills::comparable(message, item.clone(), namespace));
+        }
         let canonical = item.as_str().and_then(|text| form::canonical(self.form()?, text));
         canonical.map_or(Cow::Borrowed(item), |text| Cow::Owned(text.into()))
     }

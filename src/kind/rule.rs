@@ -126,8 +126,8 @@ impl Rule {
                 let why = if fault.is_empty() { fault } else { format!(": {fault}") };
                 Some(format!("is not a valid {}{why}", form::words(form)))
             }
-            (Rule::Unique, Json::Array(items)) => {
-                let items = items.iter().filter(|item| !item.is_null()).map(|item| field.canonical(item));
+            (Rule::Unique, Json::Array(items)) if items.len() > 1 => {
+                let items = items.iter().filter(|item| !item.is_null()).map(|item| field.canonical(item, None));
                 twice(items).then(|| "has an item twice".to_owned())
             }
             (Rule::UniqueValues, Json::Object(entries)) => {

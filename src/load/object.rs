@@ -79,6 +79,7 @@ fn read(root: &Item<'_>, kind: &'static Kind, config: &Config) -> Result<Examine
     let mut reader = ObjectReader {
         kind,
         config,
+        namespace: String::new(),
         at: format!("{}.spec", kind.name),
         notes: Vec::new(),
         sealed: SealedSecrets::default(),
@@ -91,6 +92,7 @@ fn read(root: &Item<'_>, kind: &'static Kind, config: &Config) -> Result<Examine
         service_keys(&mut fields, &mut reader.notes);
         let place = fields.given_at("metadata");
         metadata = place.and_then(|place| Fields::open(fields.decoder, place)).map(self::metadata);
+        reader.namespace = metadata.as_ref().and_then(|metadata| metadata.namespace.clone()).unwrap_or_default();
         let place = fields.given_at("spec");
         let is_written = place.is_some();
         spec = place.and_then(|place| reader.message(fields.decoder, place, kind.spec));
@@ -185,6 +187,8 @@ fn names(metadata: &WireMetadata, kind: &Kind) -> Vec<Problem> {
 struct ObjectReader<'r> {
     kind: &'static Kind,
     config: &'r Config,
+    /// That of the object; empty where it has none.
+    namespace: String,
     /// Where it is, as `unchecked:` names it.
     at: String,
     notes: Vec<Diagnostic>,
@@ -265,7 +269,7 @@ impl ObjectReader<'_> {
         }
         let value = self.unsealed(decoder, &place, field)?;
         if is_option && value != "" || !field.is_unset(&value) {
-            check(decoder, &place, field, Part::Value, &value);
+            self.check(decoder, &place, field, Part::Value, &value);
         }
         Some(value)
     }
@@ -284,7 +288,7 @@ impl ObjectReader<'_> {
             let value = self.value(decoder, &place, field, &field.kind).filter(|_| !item.is_null());
             match &value {
                 _ if item.is_null() => decoder.fault(&place.path, place.wrong("a value")),
-                Some(value) => check(decoder, &place, field, Part::Items, value),
+                Some(value) => self.check(decoder, &place, field, Part::Items, value),
                 None => {}
             }
             is_whole &= value.is_some();
@@ -299,7 +303,7 @@ impl ObjectReader<'_> {
             return Some(values);
         }
         // What is wrong with one item hides nothing that is wrong with the list.
-        check(decoder, place, field, Part::Value, &values);
+        self.check(decoder, place, field, Part::Value, &values);
         None
     }
 
@@ -347,11 +351,11 @@ impl ObjectReader<'_> {
                     }
                     let place = place.entry(entry);
                     let key = Json::from(&*entry.key);
-                    check(decoder, &Place { at: entry.key_at, ..place.clone() }, field, Part::Keys, &key);
+                    self.check(decoder, &Place { at: entry.key_at, ..place.clone() }, field, Part::Keys, &key);
                     let value = self.value(decoder, &place, field, inner);
                     is_whole &= value.is_some();
                     if let Some(value) = value {
-                        check(decoder, &place, field, Part::Values, &value);
+                        self.check(decoder, &place, field, Part::Values, &value);
                         values.insert(entry.key.clone().into_owned(), value);
                     }
                 }
@@ -359,6 +363,48 @@ impl ObjectReader<'_> {
             }
         };
         decoder.take(place, scalar)
+    }
+
+    /// The rules of a part of a field.
+    fn check(&self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part, value: &Json) {
+        // A part that is wrong is not in the value, or not as it will be.
+        let is_faulty = decoder.is_faulty(&place.path);
+        for (rule, broken) in field.broken(part, value) {
+            match (rule, value, &place.item.value) {
+                (Rule::Unique, Json::Array(values), Written::List(items)) => {
+                    self.twice(decoder, place, field, values.iter().zip(items));
+                }
+                (rule, ..) if is_faulty && rule.is_about_parts() => {}
+                (Rule::In(words), Json::String(text), _) => {
+                    decoder.fault(&place.path, unknown_word(place, text, words));
+                }
+                (Rule::Format(_), Json::String(text), _) if text.len() <= LONGEST_SHOWN => {
+                    decoder.fault(&place.path, place.at.error(format!("`{text}` {broken}"), rule.example()));
+                }
+                _ => {
+                    let what = format!("`{}` {broken}", place.name());
+                    decoder.fault(&place.path, place.at.error(what, format!("allowed: {}", rule.words())));
+                }
+            }
+        }
+    }
+
+    /// Each item that the list has a second time.
+    fn twice<'v>(
+        &self,
+        decoder: &mut Decoder,
+        place: &Place<'_, '_>,
+        field: &Field,
+        items: impl Iterator<Item = (&'v Json, &'v Item<'v>)>,
+    ) {
+        let mut seen = HashMap::new();
+        for (value, item) in items.filter(|(value, _)| !value.is_null()) {
+            let Some(first) = seen.insert(field.canonical(value, Some(&self.namespace)), item) else { continue };
+            let (at, first) = (first_line(item), first_line(first));
+            let text = value.as_str().map(|text| format!(" `{text}`")).unwrap_or_default();
+            let error = at.error(format!("duplicate item{text}"), "second time here");
+            decoder.fault(&place.path, error.also(first.source, first.range(), "first time here"));
+        }
     }
 
     /// The mark of a secret: it must be sealed, and no message has anything of it.
@@ -426,40 +472,6 @@ fn has_text(message: &Message, value: &Json) -> bool {
         },
     };
     value.as_object().is_some_and(|entries| entries.iter().any(has_text))
-}
-
-/// The rules of a part of a field.
-fn check(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part, value: &Json) {
-    // A part that is wrong is not in the value, or not as it will be.
-    let is_faulty = decoder.is_faulty(&place.path);
-    for (rule, broken) in field.broken(part, value) {
-        match (rule, value, &place.item.value) {
-            (Rule::Unique, Json::Array(values), Written::List(items)) => twice(decoder, place, field, values, items),
-            (rule, ..) if is_faulty && rule.is_about_parts() => {}
-            (Rule::In(words), Json::String(text), _) => {
-                decoder.fault(&place.path, unknown_word(place, text, words));
-            }
-            (Rule::Format(_), Json::String(text), _) if text.len() <= LONGEST_SHOWN => {
-                decoder.fault(&place.path, place.at.error(format!("`{text}` {broken}"), rule.example()));
-            }
-            _ => {
-                let what = format!("`{}` {broken}", place.name());
-                decoder.fault(&place.path, place.at.error(what, format!("allowed: {}", rule.words())));
-            }
-        }
-    }
-}
-
-/// Each item that the list has a second time.
-fn twice(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, values: &[Json], items: &[Item<'_>]) {
-    let mut seen = HashMap::new();
-    for (value, item) in values.iter().zip(items).filter(|(value, _)| !value.is_null()) {
-        let Some(first) = seen.insert(field.canonical(value), item) else { continue };
-        let (at, first) = (first_line(item), first_line(first));
-        let text = value.as_str().map(|text| format!(" `{text}`")).unwrap_or_default();
-        let error = at.error(format!("duplicate item{text}"), "second time here");
-        decoder.fault(&place.path, error.also(first.source, first.range(), "first time here"));
-    }
 }
 
 /// A text that is none of some words, with the nearest of them.

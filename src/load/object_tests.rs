@@ -308,6 +308,35 @@ fn a_required_text_is_not_empty() {
 }
 
 #[test]
+fn items_are_equal_where_they_mean_the_same() {
+    let servers = |items: &str| {
+        let items = format!("  origin_servers: [{items}]\n  no_tls: {{}}\n  port: 80\n");
+        found(&pool(&items))
+            .iter()
+            .map(|line| line.split(" [").next().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let pools = |other: &str| {
+        let pools = format!("[{{pool: {{name: p}}, weight: 1}}, {{pool: {{name: p, {other}}}, weight: 1}}]");
+        let spec = "spec: {domains: [a.example.net], http: {port: 80}, advertise_on_public_default_vip: {}";
+        let head = "kind: http_loadbalancer\nmetadata: {name: a, namespace: shop}";
+        found(&format!("{head}\n{spec}, default_route_pools: {pools}}}\n"))
+    };
+    let twice = |found: Vec<String>| found.len() == 1 && found[0].contains("duplicate item");
+    let ip = "public_ip: {ip: 192.0.2.1}";
+    for other in [ip, "publicIp: {ip: 192.0.2.1}", &format!("{ip}, labels: {{}}"), &format!("{ip}, labels: ")] {
+        assert!(twice(servers(&format!("{{{ip}}}, {{{other}}}"))), "{other}");
+    }
+    assert_eq!(servers(&format!("{{{ip}}}, {{{ip}, labels: {{a: b}}}}")), [""; 0]);
+    for other in ["namespace: shop", "namespace: ''", "namespace: shop, kind: origin_pool", "namespace: "] {
+        assert!(twice(pools(other)), "{other}");
+    }
+    for other in ["namespace: shared", "tenant: other"] {
+        assert_eq!(pools(other), Vec::<String>::new(), "{other}");
+    }
+}
+
+#[test]
 fn an_object_has_the_digest_of_a_secret_alone() {
     let certificate = "kind: certificate\nmetadata: {name: a, namespace: shop}\nspec:\n  certificate_url: string:///YQ==\n  \
                        private_key: {blindfold_secret_info: {location: string:///c2VhbGVk}}\n";
