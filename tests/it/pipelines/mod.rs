@@ -81,6 +81,33 @@ fn every_command_of_a_pipeline_is_one_that_the_program_takes() {
     assert!(commands >= 20, "{commands} commands");
 }
 
+/// The hook sees each mistake of each environment, and lets what is right pass.
+#[test]
+fn the_hook_before_a_commit_checks_every_environment() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pipelines/pre-commit-config.yaml");
+    let config = std::fs::read_to_string(path).expect("an example");
+    let entry = config.lines().find_map(|line| line.trim().strip_prefix("entry: trueup ")).expect("an entry");
+    let cart = |spec: &str| format!("metadata: {{name: cart, namespace: shop}}\nspec: {{{spec}}}\n");
+    let plain = Stage::new()
+        .file("endpoints/trueup.yaml", "stack: s\nnamespaces: [shop]\n")
+        .file("endpoints/cart.yaml", &cart("ip: 192.0.2.1"));
+    plain.run(entry).code(0);
+    plain.write("endpoints/cart.yaml", &cart("ipp: 192.0.2.1"));
+    plain.run(entry).code(1).stderr_contains("unknown field `ipp`");
+    let environments = "namespaces: [shop]
+environments:
+  dev: {stack: dev, variables: {domain: dev.example.net}}
+  prod: {stack: prod, variables: {domain: example.net}, overlay: overlays/prod}
+";
+    let several = Stage::new()
+        .file("endpoints/trueup.yaml", environments)
+        .file("endpoints/cart.yaml", &cart("dns_name: 'cart.${domain}'"))
+        .file("endpoints/overlays/prod/cart.yaml", &cart("port: 8443"));
+    several.run(entry).code(0);
+    several.write("endpoints/overlays/prod/cart.yaml", &cart("prot: 8443"));
+    several.run(entry).code(1).stderr_contains("unknown field `prot`");
+}
+
 fn workflow(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pipelines/github").join(name);
     serde_yaml::from_str(&std::fs::read_to_string(path).expect("a workflow")).expect("YAML")
