@@ -315,7 +315,12 @@ fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_
             Some(error(at, format!("`{key}` is `{text}`, which is not a directory below this one"), message))
         }
         "field" if field(text, "").is_none() => {
-            let label = format!("of an endpoint it is one of {}", field_names());
+            // What is below a field of the spec is ignored with it.
+            let whole = text.match_indices(['.', '[']).nth(1).map(|(at, _)| &text[..at]);
+            let label = match whole.filter(|whole| field(whole, "").is_some()) {
+                Some(whole) => format!("it is ignored with the whole field: `{whole}`"),
+                None => format!("of an endpoint it is one of {}", field_names()),
+            };
             Some(error(at, format!("`{text}` is not a field of an object"), &label))
         }
         "glob" => {

@@ -155,6 +155,20 @@ fn a_rule_to_ignore_without_its_object_or_field_is_an_error() {
 }
 
 #[test]
+fn a_rule_to_ignore_a_part_of_a_field_names_the_field() {
+    for (object, field, whole) in [
+        ("origin_pool:shop/p", "spec.use_tls.sni", "spec.use_tls"),
+        ("*", "spec.where.site", "spec.where"),
+        ("virtual_host:*", "spec.routes[0]", "spec.routes"),
+    ] {
+        let problem = read(&format!("ignore: [{{object: '{object}', field: '{field}'}}]\n"), None).expect_err(field);
+        assert!(problem.contains(&format!("ignored with the whole field: `{whole}`")), "{problem}");
+        let rule = format!("ignore: [{{object: '{object}', field: {whole}}}]\n");
+        assert!(read(&rule, None).is_ok(), "{rule}");
+    }
+}
+
+#[test]
 fn nothing_of_a_wrong_address_is_shown() {
     for text in
         ["user:hunter2@host", "HTTPS://user:hunter2@host", "https://host/?token=hunter2", "https://u:hun/ter2@host"]
