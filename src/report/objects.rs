@@ -190,7 +190,14 @@ fn minute(text: &str) -> String {
 }
 
 fn value(object: &Object, field: &Field) -> Option<String> {
-    unit::words(object.key.kind, field, &field.value(object))
+    let kind = object.key.kind;
+    // What an endpoint has as a field may be an option of a group in another kind.
+    let Some((key, group)) = field.unit().and_then(|key| Some((key, kind.message().group_of(key)?))) else {
+        return unit::words(kind, field, &field.value(object));
+    };
+    let group = Field::of_unit(group.name);
+    let value = group.value(object).get(key)?.clone();
+    unit::words(kind, &group, &Json::from_iter([(key, value)]))
 }
 
 /// The value that tells what an object is, or that it cannot be read, or goes.

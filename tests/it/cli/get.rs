@@ -52,6 +52,27 @@ fn arguments_and_filters_choose_and_columns_are_fields() {
 }
 
 #[test]
+fn a_field_of_endpoints_is_shown_of_another_kind_that_has_it() {
+    let service = Service::start();
+    let pool = |name: &str, port: &str| {
+        let servers = "origin_servers: [{public_ip: {ip: 192.0.2.1}}]";
+        format!(
+            "kind: origin_pool\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{{servers}, no_tls: {{}}, {port}}}\n"
+        )
+    };
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [origin_pool]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("a.yaml", &pool("a", "port: 8443"))
+        .file("b.yaml", &pool("b", "lb_port: {}"))
+        .applied(".");
+    let table =
+        stage.run("get shop/cart origin_pool:shop --columns endpoint,spec.port").code(0).text().replace(' ', "");
+    assert_eq!(table, "OBJECTPORT\nshop/cart80\norigin_pool:shop/a8443\norigin_pool:shop/b-\n");
+}
+
+#[test]
 fn definitions_load_as_what_is_live() {
     let (_service, stage) = staged();
     let yaml = stage.run("get shop --format yaml").code(0).text().to_owned();
