@@ -162,14 +162,15 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
         return Err(Diagnostics::new(problems, 1).below(directory));
     }
     let mut files = format::files(&origin, &config, &mut problems);
-    if given != directory {
+    let is_whole = given == directory;
+    if !is_whole {
         let below = source::relative(&directory, &given);
         files.retain(|file| **file == *below || file.strip_prefix(&*below).is_some_and(|rest| rest.starts_with('/')));
     }
     if !problems.is_empty() {
         return Err(Diagnostics::new(problems, files.len()).below(directory));
     }
-    format::formatted(&origin, &files, directory)
+    Ok(format::Formatted { is_whole, ..format::formatted(&origin, &files, directory)? })
 }
 
 /// The path that a call names, without links.

@@ -29,6 +29,19 @@ impl Execute for FmtArgs {
             |path: &PathBuf| load::format(path, &options).map_err(|found| diagnostics::error(context, &found));
         // Nothing is written unless every file can be read.
         let formatted = self.paths.iter().map(of_path).collect::<Result<Vec<_>, _>>()?;
+        // A hook passes whatever was changed; what is in no stack at all is a mistake.
+        let none = self.paths.iter().zip(&formatted).filter(|(_, one)| one.files == 0 && !one.is_whole);
+        let none: Vec<String> = none
+            .map(|(path, one)| {
+                format!("`{}` contains no file of the stack in `{}`", path.display(), one.root.display())
+            })
+            .collect();
+        match none.first() {
+            Some(first) if none.len() == formatted.len() => {
+                return Err(error!(Invalid, "{first}").hint("nothing was formatted"));
+            }
+            _ => none.iter().for_each(|none| context.output.notice(&format!("not formatted: {none}"))),
+        }
         let (mut files, mut changed) = (0, 0);
         for one in &formatted {
             let shown = |path: &str| format!("{}{path}", context.environment.shown_from_here(&one.root));

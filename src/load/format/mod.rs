@@ -29,6 +29,8 @@ pub struct Formatted {
     pub root: PathBuf,
     /// How many files were looked at.
     pub files: usize,
+    /// Whether they are all of the stack.
+    pub is_whole: bool,
     /// The files that are not in canonical form, with the text that is.
     pub changed: Vec<(Arc<str>, String)>,
     /// The files that cannot be formatted without another meaning.
@@ -51,7 +53,7 @@ pub(super) fn files(origin: &FileOrigin, config: &Config, problems: &mut Vec<Dia
 /// # Errors
 /// What cannot be read or parsed, of every file.
 pub(super) fn formatted(origin: &FileOrigin, files: &[Arc<str>], root: PathBuf) -> Result<Formatted, Diagnostics> {
-    let mut formatted = Formatted { root, files: files.len(), changed: Vec::new(), left: Vec::new() };
+    let mut formatted = Formatted { root, files: files.len(), is_whole: true, changed: Vec::new(), left: Vec::new() };
     let mut problems = Vec::new();
     for file in files {
         let bytes = match origin.read(file) {

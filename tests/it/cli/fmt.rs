@@ -23,6 +23,26 @@ fn files_are_written_once_and_named() {
 }
 
 #[test]
+fn a_path_without_a_file_of_the_stack_is_an_error_and_one_of_several_is_named() {
+    let stage = Stage::new()
+        .file("trueup.yaml", "stack: s\nfiles: {exclude: ['z/**']}\n")
+        .file("a.yaml", EVEN)
+        .file("z/b.yaml", ODD)
+        .file(".h.yaml", ODD);
+    for path in ["z/b.yaml", "z", ".h.yaml", "z .h.yaml"] {
+        let first = path.split(' ').next().expect("a path");
+        let none = format!("`{first}` contains no file of the stack in ");
+        stage.run(&format!("fmt --check {path}")).code(1).stderr_contains(&none);
+    }
+    // A hook passes every file that was changed.
+    let hook = stage.run("fmt --check a.yaml z/b.yaml trueup.yaml");
+    hook.code(0).stderr_contains("not formatted: `z/b.yaml` contains").stderr_contains("not formatted: `trueup.yaml`");
+    // A stack may have no file yet.
+    stage.remove("a.yaml");
+    stage.run("fmt --check").code(0);
+}
+
+#[test]
 fn a_check_writes_nothing_and_exits_with_2() {
     let stage = Stage::new().file("stack/a.yaml", ODD).file("stack/b.yaml", &definition("shop/even", 80));
     stage
