@@ -28,6 +28,8 @@ use view::PrivateView;
 const LARGEST_LIST: u64 = 512 * 1024 * 1024;
 /// Bytes of the settings of a repository.
 const LARGEST_SETTINGS: u64 = 1024 * 1024;
+/// What git says of a tree that the clone lacks.
+const LACKING: [&str; 3] = ["fatal: not a tree object", "error: Could not read ", "fatal: unable to read tree "];
 /// The commit of the working tree.
 const HEAD: &str = "HEAD^{commit}";
 
@@ -102,7 +104,7 @@ pub enum GitError {
     /// An object that the clone does not have.
     #[error("the clone lacks an object of `{path}`: fetch it, or clone without `--filter`")]
     NoObject {
-        /// The path of the file.
+        /// The path of the file or the directory, or the commit.
         path: String,
     },
     /// More than is read.
@@ -380,7 +382,13 @@ impl Repository {
         if !below.is_empty() {
             arguments.extend(["--", below]);
         }
-        let listed = self.run(&arguments, Vec::new(), CallLimits::bytes(LARGEST_LIST))?;
+        let listed =
+            self.run(&arguments, Vec::new(), CallLimits::bytes(LARGEST_LIST)).map_err(|error| match error {
+                GitError::Failed { message, .. } if LACKING.iter().any(|lacks| message.starts_with(lacks)) => {
+                    GitError::NoObject { path: if below.is_empty() { commit } else { below }.to_owned() }
+                }
+                error => error,
+            })?;
         let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
         let mut entries = Vec::new();
         for line in lines {

@@ -136,21 +136,19 @@ fn objects_that_a_partial_clone_lacks_are_an_error_and_are_not_fetched() {
     let (directory, _) = repository();
     commit(directory.path(), "two");
     let url = format!("file://{}", directory.path().display());
-    for (filter, reads) in [("blob:none", "contents"), ("tree:0", "entries")] {
+    for (filter, below) in [("blob:none", "stack/"), ("tree:0", "stack/"), ("tree:0", ""), ("tree:1", "stack/")] {
         let clone = tempfile::tempdir().expect("a directory");
         git(directory.path(), &["config", "uploadpack.allowFilter", "true"]);
         git(clone.path(), &["clone", "-q", "--no-checkout", &format!("--filter={filter}"), &url, "."]);
         let repository = Repository::open(clone.path(), &machine()).expect("a repository");
-        let entries = repository.entries("HEAD", "stack/");
-        if reads == "entries" {
-            assert!(entries.is_err(), "{entries:?}");
-            continue;
-        }
-        let missing = match entries {
-            Ok(entries) => repository.contents(&entries.iter().collect::<Vec<_>>()).map(|_| ()),
-            Err(error) => Err(error),
-        };
-        assert!(missing.is_err(), "{missing:?}");
+        let head = repository.head().expect("a commit");
+        let missing = repository
+            .entries(&head, below)
+            .and_then(|entries| repository.contents(&entries.iter().collect::<Vec<_>>()))
+            .expect_err("an object is missing");
+        let path = if below.is_empty() { &head } else { below };
+        let said = format!("the clone lacks an object of `{path}");
+        assert!(missing.to_string().starts_with(&said), "{filter} `{below}`: {missing}");
     }
 }
 
