@@ -142,7 +142,7 @@ fn what_the_base_changed_as_well_refuses_an_apply_of_this_change_alone() {
         .code(0)
         .stdout_contains("8081 -> 8082")
         .stdout_contains("- delete  shop/search")
-        .stdout_contains("2 of 3 changed endpoints are behind the base");
+        .stdout_contains("2 of 3 changed");
     stage.run(&format!("apply . {alone} --yes --quiet")).code(6).stderr_contains("behind-base");
     assert_eq!(service.get("shop/cart")["metadata"]["description"], "");
     git(&stage, "merge -q -s ours -m merged main");
