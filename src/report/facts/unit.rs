@@ -67,11 +67,12 @@ pub(super) fn of_value(kind: KindName, unit: &str, value: &Json) -> Vec<(String,
         Some(field) => (field.message().filter(|_| !field.is_list), Described::of_field(field)),
         None => (kind::is_group(spec, unit).then_some(spec), Described::of(spec)),
     };
-    let value = match message {
-        Some(message) => &kind::without_fills(message, value.clone(), None),
-        None => value,
-    };
-    leaves("", described, value, Side::Live, &mut values);
+    let mut shown = message.map_or_else(|| value.clone(), |message| kind::without_fills(message, value.clone(), None));
+    if let Json::Object(entries) = &mut shown {
+        // Of the spec it is a part.
+        entries.retain(|key, _| value.get(key).is_some());
+    }
+    leaves("", described, &shown, Side::Live, &mut values);
     values.into_iter().map(|(path, text)| (path.trim_start_matches('.').to_owned(), text)).collect()
 }
 
