@@ -8,7 +8,7 @@ use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
 use super::spelling::PARTS;
 use super::walk::{Keys, is_zero};
-use super::{Field, FieldKind, Flag, Group, GroupFlag, Message};
+use super::{Field, FieldKind, Flag, GroupFlag, Message};
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
 /// left. It equals the [`significant`](super::significant) form of `wanted` where live is as the definition wants it.
@@ -190,22 +190,11 @@ fn seen_message(message: &Message, live: Keys<'_>, wanted: Keys<'_>) -> Map<Stri
     }
     // What no answer shows is taken for what was asked for, and so is what the service makes of it.
     for (key, value) in wanted.iter() {
-        let Some(field) = message.field(key) else { continue };
-        if is_hidden(field) {
-            seen.retain(|key, _| !message.options(field.name).contains(&key.as_str()));
-        } else if !is_open_default(message, key, value, live) {
-            continue;
-        }
+        let Some(field) = message.field(key).filter(|field| is_hidden(field)) else { continue };
+        seen.retain(|key, _| !message.options(field.name).contains(&key.as_str()));
         seen.insert(field.name.to_owned(), value.clone());
     }
     seen
-}
-
-/// Whether a key of a definition is the default of a group that live leaves open, which is the same.
-fn is_open_default(message: &Message, key: &str, value: &Json, live: Keys<'_>) -> bool {
-    let is_default = |group: &&Group| is_empty(value) && is_default_choice(message, group, key, true);
-    let group = message.group_of(key).filter(is_default);
-    group.is_some_and(|group| !group.members.iter().any(|member| live.has(member)))
 }
 
 /// For each item of a live list the item of the definition that it is.

@@ -325,13 +325,15 @@ impl AppliedFields {
                 digests.is_empty() && applied.is_none()
                     || digests.iter().any(|text| applied == Some(text_digest(&slot, text).as_str()))
             });
-        // Only a strict stack differs then: something was added outside.
-        let is_fuller = || {
-            let is_as_named = field.unit().is_some_and(|unit| live.spec.is_as(unit, &desired.spec));
-            is_as_named && !live.key.kind.is_whole() && self.hidden_as_applied(field, desired)
+        // Both are as applied where only that differs which a digest leaves out. What no description knows, or a strict stack
+        // refuses, was changed live; a default or a tenant that the definition names was most likely written into it.
+        let is_changed_live = || {
+            let is_of_live = |unit| desired.spec.has_unknown(unit) || live.spec.is_as(unit, &desired.spec);
+            let differs = !live.key.kind.is_whole() && !field.is_same(live, desired);
+            differs && field.unit().is_some_and(is_of_live) && self.hidden_as_applied(field, desired)
         };
         match (live_as_applied, as_applied(desired)) {
-            (true, true) if is_fuller() => AppliedCause::Drift,
+            (true, true) if is_changed_live() => AppliedCause::Drift,
             (true, _) => AppliedCause::Pending,
             (false, true) if self.hidden_as_applied(field, desired) => AppliedCause::Drift,
             (false, _) => AppliedCause::Both,

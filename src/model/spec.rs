@@ -165,6 +165,13 @@ impl Spec {
         kind::unknown(self.kind.message(), &self.json(), "spec")
     }
 
+    /// Whether a unit has something that no description knows.
+    pub fn has_unknown(&self, name: &str) -> bool {
+        let (spec, value) = (self.kind.message(), self.unit(name));
+        let keys = kind::keys_of(spec, name, value.as_ref()).owned();
+        !kind::unknown(spec, &Json::Object(keys), "spec").is_empty()
+    }
+
     /// Whether each unit of this live spec is plainly what `wanted` writes: see [`kind::agrees`]. Cheap, and nearly always
     /// true.
     pub fn agrees(&self, wanted: &Spec) -> bool {
