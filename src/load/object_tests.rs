@@ -289,7 +289,7 @@ fn a_prefix_has_the_bits_and_a_text_of_ports_the_number_that_are_allowed() {
         text.len() == 1 && text[0].contains("`port_ranges` has 1025 ports [allowed: at most 1024 ports]"),
         "{text:?}"
     );
-    // What is no range is the service's to refuse.
+    // The service refuses what cannot be read as a range.
     for ports in ["80", "1-1024", "80, 8080 - 9000", "9-1", "a", "1-70000"] {
         assert_eq!(policy(ports), Vec::<String>::new(), "{ports}");
     }

@@ -243,7 +243,7 @@ fn check_document(root: &str, text: &str, asked: &reqwest::Url) -> Result<(), St
     }
 }
 
-/// Why there is no answer; where there was no connection, `way` says to what or through what.
+/// Why the answer is missing; without a connection, `way` says to what or through what.
 fn failure(error: reqwest::Error, way: &str) -> HttpError {
     let error = error.without_url();
     let kind = if error.is_timeout() {
