@@ -321,14 +321,19 @@ impl Change {
     /// out. Of a replace it counts where it is in a unit that changes; what [`Change::lost_secret`] names is live.
     pub(super) fn missing_secret(&self, definition: &Definition) -> Option<String> {
         let spec = self.key.kind.message();
+        let places = || kind::sealed::missing(spec, &definition.endpoint.spec.json());
+        spec.hides().then(places)?.into_iter().find(|place| self.writes_secret(place))
+    }
+
+    /// Whether this change writes what is around the place of a secret, and may write the secret.
+    pub(super) fn writes_secret(&self, place: &str) -> bool {
+        let spec = self.key.kind.message();
         let is_listed = |unit: &str| self.fields().iter().any(|change| change.field.unit() == Some(unit));
-        let is_written = |place: &String| match &self.action {
+        match &self.action {
             Action::Create { .. } | Action::Recreate { .. } => true,
             Action::Replace { .. } => is_listed(unit_at(spec, place)) && !kind::sealed::is_of_create(spec, place),
             Action::Annotate { .. } | Action::Delete { .. } => false,
-        };
-        let places = || kind::sealed::missing(spec, &definition.endpoint.spec.json());
-        spec.hides().then(places)?.into_iter().find(is_written)
+        }
     }
 
     /// A unit that a write of this change contains although it is not part of it, because no answer shows all of it, and that is

@@ -401,14 +401,8 @@ fn applied(object: &Object) -> Option<AppliedFields> {
 /// The place of a secret that an object as it was may have had, and that a change brings back without it. Live need not
 /// have that place.
 fn secret_of_then(was: &Object, change: &Change) -> Option<String> {
-    let spec = was.spec.kind().message();
-    let is_restored = |place: &String| {
-        let unit = kind::unit_of(spec, place.split(['.', '[']).nth(1).unwrap_or_default());
-        let is_written = change.fields().iter().any(|change| change.field.unit() == Some(unit));
-        change.action.deletes() || is_written && !kind::sealed::is_of_create(spec, place)
-    };
-    let places = kind::sealed::places(spec, &was.spec.json()).into_iter();
-    places.filter(is_restored).find(|place| !change.provides(place))
+    let mut places = kind::sealed::places(was.spec.kind().message(), &was.spec.json()).into_iter();
+    places.find(|place| change.writes_secret(place) && !change.provides(place))
 }
 
 /// Where something was applied to an object as it was that no answer shows and that is in none of these units.
