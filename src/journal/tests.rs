@@ -464,6 +464,8 @@ fn a_lock_that_is_none_says_what_helps() {
         }
         error => panic!("{error}"),
     }
+    let error = unlock(&state, &RunId::new(RUN).expect("an id")).expect_err("it may be the lock of that run");
+    assert!(error.to_string().contains(&lock), "{error}");
 }
 
 #[tokio::test]

@@ -379,12 +379,20 @@ fn watch(bucket: &Bucket, name: &str, object: StoredObject, found: &LockObject) 
 /// Releases the lock of a run that is known to be dead. Returns who had it, or nothing where no lock is that run's.
 ///
 /// # Errors
-/// The store.
+/// The store; a lock that cannot be read, where no other is that run's.
 pub fn release(bucket: &Bucket, folder: &str, run: &str) -> Result<Option<Holder>, StateError> {
+    // It may be that of the run.
+    let mut unreadable = None;
     for name in bucket.names(folder)?.into_iter().filter(|name| name.ends_with(".json")) {
         let name = format!("{folder}/{name}");
         let Some(object) = bucket.read(&name)? else { continue };
-        let Ok(found) = LockObject::read(&name, bucket, &object) else { continue };
+        let found = match LockObject::read(&name, bucket, &object) {
+            Ok(found) => found,
+            Err(error) => {
+                unreadable = Some(error);
+                continue;
+            }
+        };
         if found.holder.run == run && !found.released {
             let released = LockObject { released: true, ..found };
             return match bucket.write(&name, released.bytes(), Some(&object.tag))? {
@@ -393,7 +401,7 @@ pub fn release(bucket: &Bucket, folder: &str, run: &str) -> Result<Option<Holder
             };
         }
     }
-    Ok(None)
+    unreadable.map_or(Ok(None), Err)
 }
 
 #[cfg(test)]
