@@ -77,12 +77,28 @@ pub enum BlockReason {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         transfer: Option<String>,
     },
+    /// The create of what may come in its place is blocked.
+    Unreplaced {
+        /// What is not created.
+        create: Key,
+    },
     /// A reference is broken.
     Reference(BrokenReference),
     /// A rollback would undo what was changed since.
     Moved(Conflict),
     /// It cannot be changed, and nothing allows it.
     Unchangeable(Unchangeable),
+}
+
+impl BlockReason {
+    /// Whether what it blocks the create of is not there: not where another made it since, nor where nothing is applied.
+    pub(super) fn leaves_missing(&self) -> bool {
+        match self {
+            BlockReason::Reference(broken) => !broken.is_error(),
+            BlockReason::Unchangeable(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// Why an object cannot be changed at all.

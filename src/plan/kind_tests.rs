@@ -221,6 +221,30 @@ fn what_lacks_a_secret_that_it_needs_and_that_is_not_live_is_blocked() {
     assert_eq!(World::new().defined(slack("b")).live(live).lines(), ["blocked a Secret"]);
 }
 
+#[test]
+fn nothing_is_deleted_in_whose_place_a_blocked_create_may_be_meant() {
+    let gcp = |key: &str, file: Json| object(&format!("cloud_credentials:{key}"), &json!({"gcp_cred_file": file}));
+    let site = object("virtual_site:shop/site", &json!({"site_selector": {"expressions": ["a in (b)"]}}));
+    let world = |defined: Object| {
+        World::new().defined(defined).live(ours(&gcp("shop/a", json!({})))).live(ours(&site)).with(|world| {
+            world.kinds = kinds(&["cloud_credentials", "virtual_site"]);
+            let empty = ListRead::Complete { items: BTreeMap::new() };
+            world.reads.entry(scope("cloud_credentials:pay")).or_insert(empty);
+        })
+    };
+    // Another name, another namespace; the delete of another kind is no part of it.
+    for (moved, name) in [("shop/b", "b"), ("pay/a", "a")] {
+        let lines = world(gcp(moved, json!({}))).lines().into_iter();
+        let lines: BTreeSet<String> = lines.filter(|line| !line.starts_with("renamed")).collect();
+        let held = [format!("blocked a unreplaced cloud_credentials:{moved}"), format!("blocked {name} SecretMissing")];
+        assert_eq!(lines, held.into_iter().chain(["delete site".to_owned()]).collect());
+        let secret = json!({"credential_file": {"sealed": "0123456789abcdef0123456789abcdef"}});
+        let mut lines = world(gcp(moved, secret)).lines();
+        lines.retain(|line| !line.starts_with("renamed"));
+        assert_eq!(lines, [format!("create {name}"), "delete a".to_owned(), "delete site".to_owned()]);
+    }
+}
+
 /// A virtual site that would be created anew, with what is allowed.
 fn recreated(allow: &[&str], protect: bool) -> World {
     let site = |of: &str| {

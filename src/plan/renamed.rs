@@ -1,14 +1,34 @@
-//! Endpoints that move to another namespace: the service cannot rename one, so a plan creates it there and deletes
-//! it here. A note says which belong together; it changes nothing of what is planned. Pure.
+//! Objects that get another name or namespace: the service cannot rename one, so a plan creates it there and deletes
+//! it here. A note says which belong together, and where the create is blocked, the delete is. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Action, Change, Note, Plan};
+use super::{Action, BlockReason, Change, Note, Plan};
 use crate::diff::{self, CompareOptions};
 use crate::kind::KindName;
-use crate::model::{Name, Object};
+use crate::model::{Key, Name, Object};
 
 impl Plan {
+    /// Blocks the deletes in whose place a blocked create may be meant: of the same name in another namespace, and of the
+    /// same kind in its own. In an apply they would wait for it.
+    pub(super) fn block_replaced(&mut self) {
+        let creates = self.blocked.iter().filter(|blocked| {
+            let is_create = matches!(blocked.change, Some(Change { action: Action::Create { .. }, .. }));
+            is_create && blocked.reason.leaves_missing()
+        });
+        let creates: BTreeSet<Key> = creates.map(|blocked| blocked.key.clone()).collect();
+        if creates.is_empty() {
+            return;
+        }
+        let create = |key: &Key| {
+            let may_replace = |create: &&Key| {
+                create.kind == key.kind && (create.name == key.name || create.namespace == key.namespace)
+            };
+            creates.iter().find(may_replace).cloned()
+        };
+        self.block_deletes(|key| create(key).map(|create| BlockReason::Unreplaced { create }));
+    }
+
     /// Notes each delete whose endpoint is created in another namespace, under the same name and with the same spec. A
     /// name with a second create or delete is ambiguous, and is not noted.
     pub(super) fn note_renamed(&mut self) {

@@ -234,7 +234,7 @@ fn of_blocked(held: &BlockedChange) -> Annotation {
         BlockReason::Referred { .. } => Finding::Referred,
         BlockReason::DefinedElsewhere { .. } => Finding::DefinedElsewhere,
         BlockReason::Moved(_) => Finding::Moved,
-        BlockReason::Reference(_) | BlockReason::Unchangeable(_) => Finding::Blocked,
+        BlockReason::Unreplaced { .. } | BlockReason::Reference(_) | BlockReason::Unchangeable(_) => Finding::Blocked,
     };
     let (why, allow) = block_reason(held);
     let why = why.unescaped();

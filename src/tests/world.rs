@@ -155,6 +155,7 @@ impl World {
                 BlockReason::DefinedElsewhere { directory, .. } => format!("defined in {directory}"),
                 BlockReason::Moved(_) => "moved".to_owned(),
                 BlockReason::Referred { .. } => "referred".to_owned(),
+                BlockReason::Unreplaced { create } => format!("unreplaced {create}"),
                 BlockReason::Unchangeable(blocked) => word(blocked),
                 BlockReason::Reference(broken) => word(broken),
             };

@@ -142,6 +142,9 @@ pub fn block_reason(blocked: &BlockedChange) -> (Line<'_>, Option<String>) {
             let fields = (!fields.is_empty()).then(|| line![": ", fields]);
             (line![foreign(&conflict.reason), fields], None)
         }
+        BlockReason::Unreplaced { create } => {
+            (line!["the create of ", code(create.to_string()), ", which may come in its place, is blocked"], None)
+        }
         BlockReason::Reference(broken) => (reference(broken), None),
         BlockReason::Unchangeable(why @ Unchangeable::Immutable { .. }) => (unchangeable(why), allow("recreate")),
         BlockReason::Unchangeable(why) => (unchangeable(why), None),
