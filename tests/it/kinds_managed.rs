@@ -330,8 +330,11 @@ fn a_changed_value_that_no_answer_shows_is_planned_once() {
     stage.write("d/site.yaml", SITE);
     stage.run("apply . --yes").code(0).stderr_ignored();
     stage.run("rollback last").code(6).stderr_contains("(not shown) -> (none)");
-    stage.run("rollback last --yes").code(0).stderr_ignored();
     stage.remove("d/site.yaml");
+    let not_written = "not written: spec.sw of securemesh_site:system/edge: no answer shows it; write what was applied";
+    stage.run("pull --output p --no-schema").code(0).stderr_contains(not_written);
+    stage.remove("p/system/securemesh_site/edge.yaml");
+    stage.run("rollback last --yes").code(0).stderr_ignored();
     stage.run("pull --output p").code(0).stderr_ignored();
     let pulled = stage.read("p/system/securemesh_site/edge.yaml");
     assert!(pulled.contains("latitude: -0.5") && pulled.contains("longitude: 7.25"), "{pulled}");

@@ -8,8 +8,9 @@ use crate::cli::command::adopt::{self, AdoptArgs};
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{DefinitionFile, DefinitionTarget};
+use crate::diff;
 use crate::kind::KindName;
-use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, RelatedObject, Scope};
+use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, RelatedObject, Scope};
 use crate::plan::Selection;
 use crate::report::facts::unread;
 
@@ -147,6 +148,12 @@ fn pulled(
                 }
                 for place in &object.secrets {
                     not_written(place, "no answer shows a secret; write it in its sealed form to change the object");
+                }
+                let ownership = Ownership::read(&object.endpoint.annotations);
+                let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
+                let reset = |applied| diff::reset(&object.endpoint, &object.endpoint, applied);
+                for field in applied.into_iter().flat_map(reset) {
+                    not_written(&field.to_string(), "no answer shows it; write what was applied, or an apply resets it");
                 }
                 for label in definition::platform_labels(&object.endpoint) {
                     not_written(&format!("labels.{label}"), "the service sets it");
