@@ -29,7 +29,7 @@ impl Execute for FmtArgs {
             |path: &PathBuf| load::format(path, &options).map_err(|found| diagnostics::error(context, &found));
         // Nothing is written unless every file can be read.
         let formatted = self.paths.iter().map(of_path).collect::<Result<Vec<_>, _>>()?;
-        // A hook passes whatever was changed; what is in no stack at all is a mistake.
+        // A hook passes every file that was changed; a directory without any is a mistake.
         let none = self.paths.iter().zip(&formatted).filter(|(_, one)| one.files == 0 && !one.is_whole);
         let none: Vec<String> = none
             .map(|(path, one)| {
@@ -37,7 +37,7 @@ impl Execute for FmtArgs {
             })
             .collect();
         match none.first() {
-            Some(first) if none.len() == formatted.len() => {
+            Some(first) if none.len() == formatted.len() && self.paths.iter().any(|path| path.is_dir()) => {
                 return Err(error!(Invalid, "{first}").hint("nothing was formatted"));
             }
             _ => none.iter().for_each(|none| context.output.notice(&format!("not formatted: {none}"))),
