@@ -185,8 +185,8 @@ pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, te
     // A rule without its required `action` would not be read as one that denies.
     let is_kept_back = |field: &Field| field.is(Flag::Internal) || field.is(Flag::Deprecated);
     for field in message.fields.iter().filter(|field| field.is(Flag::Required) && !is_kept_back(field)) {
-        if let Some(word) = field.word_of_none() {
-            keys.entry(field.name).or_insert_with(|| word.into());
+        if let Some(word) = field.word_of_none().map(Json::from).filter(|word| field.permits(word)) {
+            keys.entry(field.name).or_insert(word);
         }
     }
 }

@@ -561,6 +561,11 @@ impl Field {
         rules.filter_map(|(_, rule)| Some((rule, rule.broken(self, value)?)))
     }
 
+    /// Whether no rule refuses this value of it.
+    fn permits(&self, value: &Json) -> bool {
+        self.rules.iter().all(|(_, rule)| rule.broken(self, value).is_none())
+    }
+
     /// Whether no rule excludes this number of its enumeration.
     fn is_free(&self, number: Option<i32>) -> bool {
         let Some(number) = number.map(|number| number.to_string()) else { return true };

@@ -39,7 +39,7 @@ fn zero(field: &Field) -> Option<Json> {
         FieldKind::Enum(_) => field.word_of_none().map(Json::from),
         _ => None,
     };
-    zero.filter(|zero| field.rules.iter().all(|(_, rule)| rule.broken(field, zero).is_none()))
+    zero.filter(|zero| field.permits(zero))
 }
 
 struct Taker<'a> {

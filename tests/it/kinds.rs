@@ -325,8 +325,15 @@ fn every_file_that_a_pull_writes_names_a_schema_by_which_it_is_valid() {
     let service = Service::start();
     let stage = Stage::example("07-chain").at(&service);
     stage.run("apply . --yes").code(0).stderr_ignored();
-    let stage = Stage::new().at(&service).file("trueup.yaml", &stage.read("trueup.yaml"));
-    stage.run("pull -o pulled").stderr_ignored();
+    // A required secret that no answer shows, and a word that is left out and that no definition may name.
+    let object = |kind: &str, spec: Value| json!({"kind": kind, "metadata": {"name": "a", "namespace": "shop"}, "raw_spec": spec});
+    let certificate = json!({"certificate_url": "string:///YQ==", "private_key": {"blindfold_secret_info": {"location": "string:///"}}});
+    let without_word = json!({"non_api_endpoints": [{"path": "/a"}], "mixed_schema_origin": {}});
+    service.plant(&json!([object("certificate", certificate), object("api_definition", without_word)]));
+    let settings = stage.read("trueup.yaml").replace("kinds: [", "kinds: [certificate, api_definition, ");
+    let stage = Stage::new().at(&service).file("trueup.yaml", &settings);
+    stage.run("pull -o pulled").code(0).stderr_contains("spec.private_key of certificate:shop/a");
+    stage.run("validate pulled --config trueup.yaml").code(0).stderr_ignored();
     let schema: Value = serde_json::from_str(&stage.read("pulled/.trueup.schema.json")).expect("a schema");
     let validator = jsonschema::validator_for(&schema).expect("a schema");
     let mut count = 0;
@@ -344,5 +351,5 @@ fn every_file_that_a_pull_writes_names_a_schema_by_which_it_is_valid() {
         assert_eq!(faults, Vec::<String>::new(), "{text}");
         count += 1;
     }
-    assert!(count >= 6, "{count}");
+    assert!(count >= 8, "{count}");
 }

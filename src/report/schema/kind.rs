@@ -83,7 +83,8 @@ fn of_message(message: &Message, part: DefinitionKind) -> Json {
         } else {
             of_field(field, message.group_of(field.name).is_some(), part)
         };
-        if is_whole && message.enforces(field) {
+        // A secret that is left out is the service's.
+        if is_whole && message.enforces(field) && !field.is(Flag::Secret) {
             rules.push(any_of([field.name], &json!({"not": {"type": "null"}})));
         }
         if camel(field.name) != field.name {
