@@ -4,7 +4,7 @@
 use super::owner::Owner;
 use super::{
     Action, ActionKind, Allowances, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Plan,
-    Unchangeable,
+    Unchangeable, waves,
 };
 use crate::model::{Desired, Field, Json, Key, Object, Ownership};
 
@@ -94,7 +94,7 @@ impl Plan {
         plan
     }
 
-    /// Takes in the changes that were blocked for a field of others alone which no replace can change.
+    /// Takes in the changes that were blocked for a field of others alone, which no replace can change or which needs a secret.
     fn free_unfixed(&mut self) {
         let stack = self.stack.as_deref();
         let is_foreign = |change: &Change| {
@@ -103,7 +103,12 @@ impl Plan {
         };
         let is_free = |held: &mut BlockedChange| {
             let change = held.change.as_ref().filter(|change| !is_foreign(change) && change.unapplied().is_none());
-            held.is_fixed() && change.is_some_and(|change| !change.is_fixed())
+            let lacks_secret =
+                |change: &Change| waves::afterwards(change).is_none_or(|after| change.missing_secret(&after).is_some());
+            change.filter(|change| !change.is_fixed()).is_some_and(|change| match held.reason {
+                BlockReason::Unchangeable(Unchangeable::SecretMissing { .. }) => !lacks_secret(change),
+                _ => held.is_fixed(),
+            })
         };
         let freed = self.blocked.extract_if(.., is_free).filter_map(|held| held.change);
         self.changes.extend(freed);

@@ -11,8 +11,8 @@ use super::{OwnershipAnnotations, Plan};
 use crate::diff::{self, CompareOptions};
 use crate::kind::{self, Message};
 use crate::model::{
-    AppliedCause, AppliedFields, Definition, Field, FieldError, Json, Key, LiveObject, Object, Ownership,
-    RelatedObject, RunId, STACK, SourceLocation, Spec, WrittenFor, words,
+    AppliedCause, AppliedFields, Field, FieldError, Json, Key, LiveObject, Object, Ownership, RelatedObject, RunId,
+    STACK, SourceLocation, Spec, WrittenFor, words,
 };
 
 /// One endpoint that is created, replaced, created anew, deleted or annotated.
@@ -319,9 +319,9 @@ impl Change {
 
     /// The place of a secret without which the service does not take what this change writes, and that its definition leaves
     /// out. Of a replace it counts where it is in a unit that changes; what [`Change::lost_secret`] names is live.
-    pub(super) fn missing_secret(&self, definition: &Definition) -> Option<String> {
+    pub(super) fn missing_secret(&self, after: &Object) -> Option<String> {
         let spec = self.key.kind.message();
-        let places = || kind::sealed::missing(spec, &definition.endpoint.spec.json());
+        let places = || kind::sealed::missing(spec, &after.spec.json());
         spec.hides().then(places)?.into_iter().find(|place| self.writes_secret(place))
     }
 

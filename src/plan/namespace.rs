@@ -161,7 +161,9 @@ impl NamespaceBuilder<'_, '_> {
             ownership: self.annotates().then(wanted),
             ..Change::new(key.clone(), action)
         };
-        let Some(path) = change.missing_secret(definition) else { return self.push(change, Some(definition), None) };
+        let Some(path) = change.missing_secret(&definition.endpoint) else {
+            return self.push(change, Some(definition), None);
+        };
         let reason = BlockReason::Unchangeable(Unchangeable::SecretMissing { path });
         self.block(BlockedChange::new(key, reason, Some(change)), Some(definition), None);
     }
@@ -202,7 +204,8 @@ impl NamespaceBuilder<'_, '_> {
         self.owned += usize::from(counts && !is_blocked_foreign);
         self.removable += usize::from(counts && owner.is_ours());
         let fixed = fixed.filter(|_| !may_recreate).map(|path| Unchangeable::Immutable { path });
-        let missing = || change.as_ref()?.missing_secret(definition).map(|path| Unchangeable::SecretMissing { path });
+        let missing = || change.as_ref()?.missing_secret(&definition.endpoint);
+        let missing = || missing().map(|path| Unchangeable::SecretMissing { path });
         let reason = blocked(live, change.as_ref()).or_else(missing).or(fixed).map(BlockReason::Unchangeable);
         let is_protected = may_recreate && live.endpoint.is_protected() && !self.input.allow.protected(key);
         if let Some(reason) = reason.or(is_protected.then_some(BlockReason::Protected)) {

@@ -153,7 +153,10 @@ fn pulled(
                 let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
                 let reset = |applied| diff::reset(&object.endpoint, &object.endpoint, applied);
                 for field in applied.into_iter().flat_map(reset) {
-                    not_written(&field.to_string(), "no answer shows it; write what was applied, or an apply resets it");
+                    not_written(
+                        &field.to_string(),
+                        "no answer shows it; write what was applied, or an apply resets it",
+                    );
                 }
                 for label in definition::platform_labels(&object.endpoint) {
                     not_written(&format!("labels.{label}"), "the service sets it");

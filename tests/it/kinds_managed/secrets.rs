@@ -408,6 +408,37 @@ fn a_rollback_brings_back_no_option_without_the_secret_that_it_had() {
 }
 
 #[test]
+fn a_part_of_a_change_needs_no_secret_of_the_rest() {
+    let service = Service::start();
+    let receiver = |tier: &str, spec: &str| {
+        format!(
+            "kind: alert_receiver\nmetadata: {{name: r, namespace: shop, labels: {{tier: {tier}}}}}\nspec: {{{spec}}}\n"
+        )
+    };
+    let sms = "sms: {contact_number: '+4930123456'}";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: r\nnamespaces: [shop]\nkinds: [alert_receiver]\n")
+        .file("r.yaml", &receiver("a", sms))
+        .committed()
+        .applied(".");
+    let slack = "slack: {channel: a}";
+    stage.write("r.yaml", &receiver("a", slack));
+    commit(&stage, "option");
+    git(&stage, "checkout -qb branch");
+    stage.write("r.yaml", &receiver("b", slack));
+    commit(&stage, "label");
+    stage.run("plan . --base main").code(0).stdout_contains("takes no such object without the secret spec.slack.url");
+    stage.run("apply . --base main --only-this-change --yes").code(0).stdout_contains("1 replaced").stderr_ignored();
+    stage.run("get alert_receiver:shop/r -o yaml").code(0).stdout_contains("tier: b").stdout_contains("sms:");
+    // What the part itself chooses needs its secret.
+    stage.write("r.yaml", &receiver("b", "slack: {channel: b}"));
+    commit(&stage, "channel");
+    let part = stage.run("apply . --base main --only-this-change --yes");
+    part.code(6).stdout_contains("takes no such object without the secret spec.slack.url").stderr_ignored();
+}
+
+#[test]
 fn what_is_pulled_without_its_secret_is_valid_and_in_sync() {
     let service = Service::start();
     let stage = stack(&service);
