@@ -56,7 +56,7 @@ const HABITS: &[(&str, &str)] = &[
     ("destroy", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
     ("delete", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
     ("-destroy", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
-    ("describe", "to see an object with its fields: trueup show KIND:NAMESPACE/NAME"),
+    ("describe", "to see an object with its fields: trueup get KIND:NAMESPACE/NAME --format yaml"),
     ("unlock", "to release the lock of a run that is certainly dead: trueup history --unlock RUN"),
     ("force-unlock", "to release the lock of a run that is certainly dead: trueup history --unlock RUN"),
     ("status", "to compare what is live with the definitions: trueup drift"),

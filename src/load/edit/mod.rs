@@ -20,7 +20,9 @@ use part::parts;
 use patch::Patch;
 
 use super::careful::{self, ReadContext, SecondReading};
+use super::item;
 use super::loaded::Loaded;
+use super::overlays::Overlays;
 use super::source_map::{WrittenNode, written};
 use super::splice::{Splice, spliced};
 use super::text::SourceText;
@@ -172,7 +174,7 @@ impl Editor<'_> {
         }
         let adopted = wanted.iter().zip(&made).filter_map(|(one, made)| made.is_ok().then_some(*one));
         let adopted: Vec<&ValueToAdopt> = adopted.collect();
-        if !self.reads_back(&now, &before, &adopted) {
+        if self.check((&text, &now), &before, &adopted).is_err() {
             made.fill(Err(NotEditable::Withdrawn));
             now.clone_from(&text);
         }
@@ -195,7 +197,7 @@ impl Editor<'_> {
         let good = || wanted.iter().zip(&made).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
         let together = spliced(text, good().flat_map(|(_, splices)| splices.clone()).collect());
         let all: Vec<&ValueToAdopt> = good().map(|(one, _)| one).collect();
-        let together = together.filter(|new| self.reads_back(new, before, &all));
+        let together = together.filter(|new| self.check((text, new), before, &all).is_ok());
         let mut now = together.clone().unwrap_or_else(|| text.to_owned());
         let done = wanted.iter().zip(made).map(|(one, made)| match (made, &together) {
             (Err(reason), _) => Err(reason),
@@ -213,12 +215,14 @@ impl Editor<'_> {
         for edit in [field::edit, field::anew] {
             let why = match self.splices(text, &before, &[wanted], edit).pop().ok_or(NotEditable::Withdrawn)? {
                 Ok(made) => {
-                    let new = spliced(text, made).filter(|new| self.reads_back(new, &before, &[wanted]));
-                    if let Some(new) = new {
-                        *text = new;
-                        return Ok(());
+                    let new = spliced(text, made).ok_or(NotEditable::Withdrawn)?;
+                    match self.check((text, &new), &before, &[wanted]) {
+                        Ok(()) => {
+                            *text = new;
+                            return Ok(());
+                        }
+                        Err(why) => why,
                     }
-                    NotEditable::Withdrawn
                 }
                 Err(why) => why,
             };
@@ -266,7 +270,6 @@ impl Editor<'_> {
             if loaded.is_some_and(|loaded| wanted.field.value(&loaded.endpoint) != current) {
                 return Err(NotEditable::EditedMeanwhile);
             }
-            self.check_hidden(wanted, &current)?;
             let mut patch = Patch::new(text, &self.file, root, wanted.key.kind);
             edit(&mut patch, &wanted.field, &current, &as_written(wanted, &current))?;
             Ok(patch.splices)
@@ -274,18 +277,40 @@ impl Editor<'_> {
         wanted.iter().map(one).collect()
     }
 
-    /// Refuses a field of which an overlay sets a part to nothing: other environments have what is not seen there.
-    fn check_hidden(&self, wanted: &ValueToAdopt, current: &Json) -> Result<(), NotEditable> {
-        let path = field::path(wanted.key.kind, &wanted.field, current);
-        for overlay in self.context.overlays.of(&wanted.key.to_string()) {
-            let part = path.iter().try_fold(&overlay.item, |item, key| item.get(key));
-            let mut has_null = false;
-            part.into_iter().for_each(|part| part.each_null(&mut |_| has_null = true));
-            if has_null {
+    /// Checks that a text became another one with just these values taken over: as this environment reads it, and for others
+    /// in what an overlay hides from it.
+    fn check(
+        &self,
+        (old, new): (&str, &str),
+        before: &BTreeMap<Key, Object>,
+        wanted: &[&ValueToAdopt],
+    ) -> Result<(), NotEditable> {
+        if !self.reads_back(new, before, wanted) {
+            return Err(NotEditable::Withdrawn);
+        }
+        let changed: Vec<_> = wanted.iter().filter(|one| self.context.overlays.changes(&one.key)).collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let plain = ReadContext { overlays: Overlays::default(), ..self.context };
+        let [merged, was, is] =
+            [(old, &self.context), (old, &plain), (new, &plain)].map(|(text, context)| self.values(text, context));
+        for one in changed {
+            let key = one.key.to_string();
+            let [merged, was, is] = [&merged, &was, &is].map(|values| values.get(&key).unwrap_or(&Json::Null));
+            if !keeps_hidden(was, merged, is) {
+                let overlay = self.context.overlays.of(&key).last().ok_or(NotEditable::Withdrawn)?;
                 return Err(NotEditable::Overlay { file: overlay.source.path.to_string() });
             }
         }
         Ok(())
+    }
+
+    /// The definitions of a text as they are written.
+    fn values(&self, text: &str, context: &ReadContext<'_>) -> BTreeMap<String, Json> {
+        let Some(source) = self.source(text) else { return BTreeMap::new() };
+        let documents = careful::prepare(&source, context, &mut Vec::new());
+        documents.iter().filter_map(|document| Some((document.item.names()?, item::json(&document.item)))).collect()
     }
 
     /// Whether `text` contains the definitions of `before` with just these values taken over.
@@ -299,6 +324,18 @@ impl Editor<'_> {
             }
         }
         self.endpoints(text).is_some_and(|now| now == expected)
+    }
+}
+
+/// Whether what a definition had, and what its overlays set to something else or to nothing, is still there.
+fn keeps_hidden(was: &Json, merged: &Json, is: &Json) -> bool {
+    match (was, merged) {
+        _ if was == merged => true,
+        (Json::Object(was), Json::Object(merged)) => was.iter().all(|(key, value)| {
+            let seen = merged.get(key).unwrap_or(&Json::Null);
+            keeps_hidden(value, seen, is.get(key).unwrap_or(&Json::Null))
+        }),
+        _ => was == is,
     }
 }
 

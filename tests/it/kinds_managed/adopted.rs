@@ -364,16 +364,25 @@ spec:
       x-keep: for-f
       x-a: one
 ";
-    let without = "kind: healthcheck\nmetadata: {name: h, namespace: shop}\n\
-                   spec: {http_health_check: {headers: {x-keep: null}}}\n";
+    let without =
+        |hidden: &str| format!("kind: healthcheck\nmetadata: {{name: h, namespace: shop}}\nspec: {{{hidden}}}\n");
     let settings = "namespaces: [shop]\nkinds: [healthcheck]\n\
                     environments: {e: {stack: e, overlay: o}, f: {stack: f}}\n";
-    let stage =
-        Stage::new().at(&service).file("trueup.yaml", settings).file("d/h.yaml", check).file("o/h.yaml", without);
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("d/h.yaml", check);
+    for hidden in ["http_health_check: {headers: {x-keep: null}}", "httpHealthCheck: {headers: {x-keep: null}}"] {
+        stage.write("o/h.yaml", &without(hidden));
+        stage.run("apply . --env e --yes").code(0).stderr_ignored();
+        change(&service, "healthchecks", "h", |spec| spec["http_health_check"]["headers"] = json!({"x-b": "two"}));
+        stage.run("pull --drift . --env e --into base").code(3).stdout_contains("the overlay o/h.yaml sets it");
+        assert_eq!(stage.read("d/h.yaml"), check);
+    }
+    // What is beside it is taken over.
+    stage.write("o/h.yaml", &without("http_health_check: {headers: null}"));
     stage.run("apply . --env e --yes").code(0).stderr_ignored();
-    change(&service, "healthchecks", "h", |spec| spec["http_health_check"]["headers"] = json!({"x-b": "two"}));
-    stage.run("pull --drift . --env e --into base").code(3).stdout_contains("the overlay o/h.yaml sets it");
-    assert_eq!(stage.read("d/h.yaml"), check);
+    let other = json!({"path": "/p", "use_origin_server_name": {}});
+    change(&service, "healthchecks", "h", |spec| spec["http_health_check"] = other);
+    stage.run("pull --drift . --env e --into base").code(0).stderr_ignored();
+    assert_eq!(stage.read("d/h.yaml"), check.replace("path: /", "path: \"/p\""));
 }
 
 #[test]
