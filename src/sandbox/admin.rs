@@ -14,8 +14,7 @@ use serde_json::json;
 
 use super::answer::{self, Answer, ErrorResponse};
 use super::fault::Scenario;
-use super::state::{SandboxState, Shared};
-use super::{gate, query};
+use super::{SandboxState, Shared, gate, query};
 
 /// The routes of the sandbox's own paths.
 pub fn router(service: &Arc<SandboxState>) -> Router<Arc<SandboxState>> {

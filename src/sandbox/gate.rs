@@ -15,9 +15,8 @@ use super::answer::{Answer, Code, ErrorResponse};
 use super::clock::written;
 use super::fault::{Call, FaultAction, Injected, inject};
 use super::log::{LogEntry, RequestEffect, Trace};
-use super::operation;
 use super::server::Disconnect;
-use super::state::{SandboxState, Shared};
+use super::{SandboxState, Shared, operation};
 
 /// The gate of the service's own paths.
 pub async fn pass(State(service): Shared, parameters: RawPathParams, request: Request, next: Next) -> Response<Body> {

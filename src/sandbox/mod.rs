@@ -20,13 +20,13 @@ mod parameter;
 mod query;
 mod router;
 mod server;
-mod state;
 mod store;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use axum::extract::State;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -42,8 +42,9 @@ pub use store::{Storage, StoreError};
 
 use answer::ErrorResponse;
 use fault::Faults;
+use log::Log;
 use object::{Key, ObjectKind, Objects};
-use state::SandboxState;
+use query::Dataset;
 use store::Store;
 
 /// Why a sandbox does not start.
@@ -76,6 +77,21 @@ pub enum Error {
     },
 }
 
+/// One tenant's service: what every request shares.
+#[derive(Debug)]
+pub(crate) struct SandboxState {
+    pub clock: Clock,
+    pub store: Arc<Store>,
+    pub objects: Objects,
+    pub query: Dataset,
+    pub token: RequiredToken,
+    pub log: Log,
+    pub faults: Faults,
+}
+
+/// The state as a handler gets it.
+pub(crate) type Shared = State<Arc<SandboxState>>;
+
 /// A sandbox that answers until it is stopped or dropped.
 ///
 /// # Caveats
@@ -106,7 +122,7 @@ pub async fn start(options: SandboxOptions) -> Result<Running, Error> {
 }
 
 async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
-    let log = log::Log::open(options.log_size, options.log_file.as_deref(), options.log_file_size)
+    let log = Log::open(options.log_size, options.log_file.as_deref(), options.log_file_size)
         .map_err(|source| Error::Log { path: options.log_file.clone().unwrap_or_default(), source })?;
     let store = Arc::new(Store::open(&options.storage)?);
     // A tenant file names the tenant, also when it was seeded by an earlier start.
@@ -120,7 +136,7 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
         let ticket = query::seed(&store, file, objects.tenant())?;
         store.durable(ticket).await?;
     }
-    let query = query::Dataset::open(&store)?;
+    let query = Dataset::open(&store)?;
     Ok(SandboxState {
         query,
         clock: options.clock,

@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock};
 use axum::http::Method;
 use axum::routing::{MethodRouter, get, post, put};
 
+use super::SandboxState;
 use super::object::ObjectKind;
 use super::query::{handlers, security};
-use super::state::SandboxState;
 
 pub const EVENTS: &str = "/api/config/namespaces/{namespace}/events";
 pub const EVENT: &str = "/api/config/namespaces/{namespace}/events/{name}";

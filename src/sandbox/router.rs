@@ -13,8 +13,7 @@ use axum::routing::{any, delete, post};
 
 use super::answer::{Code, ErrorResponse, LARGEST_BODY, page};
 use super::object::{self, ObjectKind};
-use super::state::SandboxState;
-use super::{admin, gate, operation};
+use super::{SandboxState, admin, gate, operation};
 
 /// The whole service.
 pub fn router(service: Arc<SandboxState>) -> Router {

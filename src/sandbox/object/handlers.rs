@@ -25,7 +25,7 @@ use crate::sandbox::answer::{Answer, ErrorResponse, empty, json};
 use crate::sandbox::log::{RequestEffect, Trace};
 use crate::sandbox::message::{self, BodyPath, Message};
 use crate::sandbox::parameter::parameters;
-use crate::sandbox::state::{SandboxState, Shared};
+use crate::sandbox::{SandboxState, Shared};
 
 type Service = Arc<SandboxState>;
 

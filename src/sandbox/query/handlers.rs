@@ -12,7 +12,7 @@ use crate::sandbox::answer::{Answer, Code, ErrorResponse, ok};
 use crate::sandbox::log::Trace;
 use crate::sandbox::message;
 use crate::sandbox::parameter::parameter;
-use crate::sandbox::state::{SandboxState, Shared};
+use crate::sandbox::{SandboxState, Shared};
 
 type ItemPath = Path<(String, String)>;
 

@@ -22,7 +22,7 @@ use crate::sandbox::answer::{Answer, Code, ErrorResponse, ok};
 use crate::sandbox::log::Trace;
 use crate::sandbox::message::{EnumValue, Message, read, text};
 use crate::sandbox::parameter::parameter;
-use crate::sandbox::state::{SandboxState, Shared};
+use crate::sandbox::{SandboxState, Shared};
 
 /// Events of one answer, at most and by default.
 const LIMIT: u64 = 500;
