@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -190,21 +189,16 @@ impl<'a> Message<'a> {
         double(self.value(name), self.place.field(name))
     }
 
-    /// An enum value by its name or its number; the first is the default.
-    pub fn choice(&self, name: &str, names: &'static [&'static str]) -> Result<EnumValue, ErrorResponse> {
+    /// The number of an enum value that is given by its name or its number; 0 where it is absent.
+    pub fn choice(&self, name: &str, names: &[&str]) -> Result<i32, ErrorResponse> {
         let (value, place) = (self.value(name), self.place.field(name));
         match value {
-            Value::Null => Ok(EnumValue::Name(names[0])),
             Value::String(text) => {
-                let known = names.iter().find(|name| *name == text);
+                let known = (0..).zip(names).find(|(_, name)| *name == text);
                 let unknown = || place.wrong(format_args!("one of {}", names.join(", ")), shortened(text));
-                known.map(|name| EnumValue::Name(name)).ok_or_else(unknown)
+                known.map(|(number, _)| number).ok_or_else(unknown)
             }
-            Value::Number(_) => {
-                let number: i32 = integer(value, place, "a 32 bit integer")?;
-                let named = usize::try_from(number).ok().and_then(|index| names.get(index));
-                Ok(named.map_or(EnumValue::Number(number), |name| EnumValue::Name(name)))
-            }
+            Value::Null | Value::Number(_) => integer(value, place, "a 32 bit integer"),
             other => Err(place.mistyped("the name of an enum value", other)),
         }
     }
@@ -288,16 +282,6 @@ pub fn double(value: &Value, place: BodyPath<'_>) -> Result<f64, ErrorResponse> 
         Value::String(text) => text.parse().map_err(|_| place.wrong("a number", shortened(text))),
         other => Err(place.mistyped("a number", other)),
     }
-}
-
-/// An enum value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum EnumValue {
-    /// One that has a name.
-    Name(&'static str),
-    /// A number without a name, which the decoder keeps.
-    Number(i32),
 }
 
 /// The items of a list.

@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::time::{self, TimeWindow};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock;
-use crate::sandbox::message::{EnumValue, Message};
+use crate::sandbox::message::Message;
 
 /// How far back a list without a start reaches.
-pub const DEFAULT_REACH: SignedDuration = SignedDuration::from_hours(3 * 24);
+const DEFAULT_REACH: SignedDuration = SignedDuration::from_hours(3 * 24);
 
 /// An event, as it is stored and answered, and as the tenant file writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,9 +101,13 @@ const TYPES: &[&str] = &[
 
 impl Attachment {
     fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
+        let number = message.choice("attachment_type", TYPES)?;
+        let named = usize::try_from(number).ok().and_then(|number| TYPES.get(number));
+        // The event is stored by names.
+        let nameless = || message.place.field("attachment_type").wrong(TYPES.join(", "), number);
         Ok(Self {
             attachment_id: message.text("attachment_id")?,
-            attachment_type: attachment_type_of(message)?,
+            attachment_type: named.ok_or_else(nameless)?.to_string(),
             name: message.text("name")?,
             gos_name: message.text("gos_name")?,
             gos_version: message.text("gos_version")?,
@@ -111,14 +115,6 @@ impl Attachment {
             start_time: time_of(message, "start_time")?,
             end_time: time_of(message, "end_time")?,
         })
-    }
-}
-
-/// The type by name or number. An unknown number is refused: the event is stored by names.
-fn attachment_type_of(message: &Message<'_>) -> Result<String, ErrorResponse> {
-    match message.choice("attachment_type", TYPES)? {
-        EnumValue::Name(name) => Ok(name.to_owned()),
-        EnumValue::Number(number) => Err(message.place.field("attachment_type").wrong(TYPES.join(", "), number)),
     }
 }
 
@@ -132,92 +128,50 @@ fn time_of(message: &Message<'_>, name: &str) -> Result<Option<Timestamp>, Error
     text.parse().map(Some).map_err(unreadable)
 }
 
-/// Which events a list contains; an empty text means all.
-#[derive(Clone, Debug, Default)]
-pub struct DdosFilter {
-    pub start_time: String,
-    pub end_time: String,
-    pub network_id: String,
-    pub mitigation_id: String,
+/// The events that overlap the time and have the ids of a list's request, latest first; a `field` of it that is an empty
+/// text excludes none.
+pub fn select(
+    mut events: Vec<DdosEvent>,
+    field: impl Fn(&str) -> Result<String, ErrorResponse>,
+    now: Timestamp,
+) -> Result<Vec<DdosEvent>, ErrorResponse> {
+    let [start, end] = [field("start_time")?, field("end_time")?];
+    let [network, mitigation] = [field("network_id")?, field("mitigation_id")?];
+    let window = TimeWindow::recent(&start, &end, DEFAULT_REACH, now)?;
+    let passes = |wanted: &str, has: &str| wanted.is_empty() || wanted == has;
+    events.retain(|event| {
+        event.start_time <= window.to
+            && event.end_time.is_none_or(|end| end >= window.from)
+            && passes(&network, &event.network_id)
+            && passes(&mitigation, &event.mitigation_id)
+    });
+    events.sort_by(|one, other| other.start_time.cmp(&one.start_time).then_with(|| one.id.cmp(&other.id)));
+    Ok(events)
 }
 
-/// What an edit changes; what is empty is not edited.
-#[derive(Clone, Debug)]
-pub struct Edit {
-    name: String,
-    description: String,
-    end_time: Option<Timestamp>,
-    attachments: Vec<Attachment>,
-}
-
-impl DdosFilter {
-    /// Reads the fields of a list's request.
-    pub fn read(text: impl Fn(&str) -> Result<String, ErrorResponse>) -> Result<Self, ErrorResponse> {
-        Ok(Self {
-            start_time: text("start_time")?,
-            end_time: text("end_time")?,
-            network_id: text("network_id")?,
-            mitigation_id: text("mitigation_id")?,
-        })
+/// The event after the edit in the body of a request; what is empty is not edited.
+pub fn edited(event: DdosEvent, message: &Message<'_>) -> Result<DdosEvent, ErrorResponse> {
+    message.text("namespace")?;
+    message.text("event_id")?;
+    let list = message.place.field("event_attachments");
+    let items = message.list("event_attachments")?.iter().enumerate();
+    let given = |name: &str, before: String| message.text(name).map(|text| if text.is_empty() { before } else { text });
+    let event = DdosEvent {
+        name: given("name", event.name)?,
+        description: given("description", event.description)?,
+        end_time: time_of(message, "end_time")?.or(event.end_time),
+        ..event
+    };
+    let attachments = items.map(|(index, value)| Attachment::read(&Message::new(value, list.item(index))?));
+    let attachments: Vec<Attachment> = attachments.collect::<Result<_, _>>()?;
+    if let Some(end) = event.end_time.filter(|end| *end < event.start_time) {
+        let message = format!("`end_time` {end} is before the event's `start_time` {}", event.start_time);
+        return Err(ErrorResponse::invalid(message));
     }
-
-    /// The events that overlap the time and have the ids, latest first.
-    pub fn select(&self, events: Vec<DdosEvent>, now: Timestamp) -> Result<Vec<DdosEvent>, ErrorResponse> {
-        let window = TimeWindow::recent(&self.start_time, &self.end_time, DEFAULT_REACH, now)?;
-        let passes = |wanted: &str, has: &str| wanted.is_empty() || wanted == has;
-        let mut selected: Vec<_> = events
-            .into_iter()
-            .filter(|event| {
-                event.start_time <= window.to
-                    && event.end_time.is_none_or(|end| end >= window.from)
-                    && passes(&self.network_id, &event.network_id)
-                    && passes(&self.mitigation_id, &event.mitigation_id)
-            })
-            .collect();
-        selected.sort_by(|one, other| other.start_time.cmp(&one.start_time).then_with(|| one.id.cmp(&other.id)));
-        Ok(selected)
+    if attachments.is_empty() {
+        return Ok(event);
     }
-}
-
-impl Edit {
-    /// Reads the body of an edit.
-    pub fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
-        message.text("namespace")?;
-        message.text("event_id")?;
-        let list = message.place.field("event_attachments");
-        let items = message.list("event_attachments")?.iter().enumerate();
-        let attachments = items
-            .map(|(index, value)| Attachment::read(&Message::new(value, list.item(index))?))
-            .collect::<Result<_, _>>();
-        Ok(Self {
-            name: message.text("name")?,
-            description: message.text("description")?,
-            end_time: time_of(message, "end_time")?,
-            attachments: attachments?,
-        })
-    }
-
-    /// The event after the edit.
-    pub fn apply(self, mut event: DdosEvent) -> Result<DdosEvent, ErrorResponse> {
-        if !self.name.is_empty() {
-            event.name = self.name;
-        }
-        if !self.description.is_empty() {
-            event.description = self.description;
-        }
-        if let Some(end) = self.end_time {
-            if end < event.start_time {
-                let message = format!("`end_time` {end} is before the event's `start_time` {}", event.start_time);
-                return Err(ErrorResponse::invalid(message));
-            }
-            event.end_time = Some(end);
-        }
-        if !self.attachments.is_empty() {
-            event.has_attachment = beyond_captures(&self.attachments);
-            event.attachments = self.attachments;
-        }
-        Ok(event)
-    }
+    Ok(DdosEvent { has_attachment: beyond_captures(&attachments), attachments, ..event })
 }
 
 /// `has_attachment`: whether there is any attachment other than packet captures.

@@ -20,18 +20,17 @@ type ItemPath = Path<(String, String)>;
 pub async fn list_by_parameters(service: Shared, Path(namespace): Path<String>, RawQuery(query): RawQuery) -> Answer {
     let parameter = |name: &str| parameter(query.as_deref(), name);
     match parameter("event_id") {
-        id if id.is_empty() => list(&service.0, &namespace, &ddos::DdosFilter::read(|name| Ok(parameter(name)))?),
+        id if id.is_empty() => list(&service.0, &namespace, |name| Ok(parameter(name))),
         id => show(service, Path((namespace, id))).await,
     }
 }
 
 /// The list with its filters in the body, as the published layout has it.
 pub async fn list_by_body(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
-    let filter = message::read(&body, |message| {
+    message::read(&body, |message| {
         message.text("namespace")?;
-        ddos::DdosFilter::read(|name| message.text(name))
-    });
-    list(&service, &namespace, &filter?)
+        list(&service, &namespace, |name| message.text(name))
+    })
 }
 
 /// One event.
@@ -49,7 +48,7 @@ pub async fn edit(State(service): Shared, Path((namespace, id)): ItemPath, body:
     // Locked until the edit is on disk, so that the next one reads it.
     let _editing = service.query.editing.lock().await;
     let before = event(&service, &namespace, &id)?;
-    let event = message::read(&body, ddos::Edit::read)?.apply(before)?;
+    let event = message::read(&body, |message| ddos::edited(before, message))?;
     service.store.durable(dataset::store_event(&service.store, &event)).await?;
     let mut response = ok(&json!({"event": event}));
     response.extensions_mut().insert(Trace::done());
@@ -78,10 +77,10 @@ pub async fn upgrade_status(State(service): Shared, Path((namespace, name)): Ite
     Ok(ok(&upgrade::status(&site, service.clock.now())))
 }
 
-fn list(service: &SandboxState, namespace: &str, filter: &ddos::DdosFilter) -> Answer {
+fn list(service: &SandboxState, namespace: &str, filter: impl Fn(&str) -> Result<String, ErrorResponse>) -> Answer {
     only_system(namespace)?;
     let events = service.store.all(dataset::DDOS_EVENTS)?;
-    Ok(ok(&json!({"events": filter.select(events, service.clock.now())?})))
+    Ok(ok(&json!({"events": ddos::select(events, filter, service.clock.now())?})))
 }
 
 fn event(service: &SandboxState, namespace: &str, id: &str) -> Result<ddos::DdosEvent, ErrorResponse> {

@@ -20,7 +20,7 @@ use super::event::store::{Order, SearchFilter, WHOLE_TENANT};
 use super::time::TimeWindow;
 use crate::sandbox::answer::{Answer, Code, ErrorResponse, ok};
 use crate::sandbox::log::Trace;
-use crate::sandbox::message::{EnumValue, Message, read, text};
+use crate::sandbox::message::{Message, read};
 use crate::sandbox::parameter::parameter;
 use crate::sandbox::{SandboxState, Shared};
 
@@ -28,7 +28,7 @@ use crate::sandbox::{SandboxState, Shared};
 const LIMIT: u64 = 500;
 
 /// The request of a query, or of the next batch of one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct QueryRequest {
     query: String,
     start_time: String,
@@ -65,9 +65,9 @@ impl QueryRequest {
             end_time: message.text("end_time")?,
             limit: message.signed("limit")?,
             scroll: message.boolean("scroll")?,
-            scroll_id: message.get("scroll_id").map(|id| text(id, message.place.field("scroll_id"))).transpose()?,
+            scroll_id: message.get("scroll_id").map(|_| message.text("scroll_id")).transpose()?,
             order: match message.choice("sort", &["DESCENDING", "ASCENDING"])? {
-                EnumValue::Name("ASCENDING") => Order::Ascending,
+                1 => Order::Ascending,
                 _ => Order::Descending,
             },
             aggs,
@@ -142,7 +142,7 @@ enum Wanted {
 /// `scroll_id` is the request of its next batch.
 pub async fn query_or_scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
     match read(&body, QueryRequest::read)? {
-        request if request.scroll_id.is_some() => next(service, namespace, request).await,
+        QueryRequest { scroll_id: Some(id), .. } => next(service, namespace, id).await,
         request => first(service, namespace, request, Wanted::Events).await,
     }
 }
@@ -159,7 +159,7 @@ pub async fn aggregate(State(service): Shared, Path(namespace): Path<String>, bo
 
 /// The next batch, with the id in the body.
 pub async fn scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
-    next(service, namespace, read(&body, QueryRequest::read)?).await
+    next(service, namespace, read(&body, QueryRequest::read)?.scroll_id.unwrap_or_default()).await
 }
 
 /// The next batch, with the id as a query parameter.
@@ -168,8 +168,7 @@ pub async fn scroll_by_parameter(
     Path(namespace): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let scroll_id = Some(parameter(query.as_deref(), "scroll_id"));
-    next(service, namespace, QueryRequest { scroll_id, ..QueryRequest::default() }).await
+    next(service, namespace, parameter(query.as_deref(), "scroll_id")).await
 }
 
 /// The query of all namespaces, whose path has `system` and no other.
@@ -205,9 +204,8 @@ async fn first(service: Arc<SandboxState>, namespace: String, request: QueryRequ
     Ok(response)
 }
 
-async fn next(service: Arc<SandboxState>, namespace: String, request: QueryRequest) -> Answer {
+async fn next(service: Arc<SandboxState>, namespace: String, id: String) -> Answer {
     let now = service.clock.now();
-    let id = request.scroll_id.unwrap_or_default();
     let scroll = Scroll::read(&id, &namespace, service.query.edition, now)?;
     let query = Query::parse(&scroll.query).map_err(|_| scroll::malformed())?;
     let search = move || {

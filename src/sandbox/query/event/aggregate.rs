@@ -136,8 +136,9 @@ impl Aggregation {
             Self::Field { top, counts, .. } => {
                 let mut counts: Vec<_> = counts.into_iter().collect();
                 counts.sort_by(|(one, ones), (other, others)| others.cmp(ones).then_with(|| one.cmp(other)));
-                let buckets = counts.into_iter().take(top).map(|(key, count)| bucket(key, count));
-                json!({"field_aggregation": {"buckets": buckets.collect::<Vec<_>>()}})
+                let bucket = |(key, count): (String, u64)| json!({"key": key, "count": count.to_string()});
+                let buckets: Vec<Value> = counts.into_iter().take(top).map(bucket).collect();
+                json!({"field_aggregation": {"buckets": buckets}})
             }
             Self::Cardinality { counts, .. } => {
                 json!({"cardinality_aggregation": {"count": counts.len().to_string()}})
@@ -159,8 +160,4 @@ fn written(seconds: i64) -> String {
     let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
     let (length, unit) = units.into_iter().find(|(length, _)| seconds % length == 0).unwrap_or((1, 's'));
     format!("{}{unit}", seconds / length)
-}
-
-fn bucket(key: String, count: u64) -> Value {
-    json!({"key": key, "count": count.to_string()})
 }

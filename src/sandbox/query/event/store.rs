@@ -33,9 +33,8 @@ impl SecurityEvent {
 }
 
 /// Which events are first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
-    #[default]
     Descending,
     Ascending,
 }
