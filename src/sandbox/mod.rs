@@ -189,15 +189,6 @@ impl Running {
         Ok(self.service.objects.seed_all(seeds).await?)
     }
 
-    /// Adds a reference of `referrer` to an endpoint, which must exist.
-    ///
-    /// # Errors
-    /// [`Error::Seed`].
-    pub async fn refer(&self, namespace: &str, name: &str, referrer: Referrer) -> Result<(), Error> {
-        self.service.objects.refer(endpoint(namespace, name)?, referrer).await?;
-        Ok(())
-    }
-
     /// Changes one field of an endpoint as a concurrent writer would: `metadata.…` or `spec.…`.
     ///
     /// # Errors

@@ -206,15 +206,6 @@ impl Objects {
         self.run(move |inner, _| inner.existing(key).map(|_| self.remove(inner, key)))
     }
 
-    /// Adds `referrer` to the objects that refer to one.
-    pub fn refer(&self, key: Key<'_>, referrer: Referrer) -> impl Future<Output = Written> {
-        self.run(move |inner, _| {
-            let mut record = inner.existing(key)?.record()?;
-            record.referrers.push(referrer);
-            self.write(inner, key.kind, &record)
-        })
-    }
-
     /// Runs an operation under the lock, after the removals that are due. Its result is there once all that it read is durable.
     fn run<T>(
         &self,

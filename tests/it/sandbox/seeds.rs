@@ -88,8 +88,10 @@ async fn status_is_reported_by_a_get_and_by_a_list_that_asks() {
 #[tokio::test]
 async fn referring_objects_are_reported_and_hold_back_a_careful_delete() {
     let bench = Bench::start().await;
-    bench.has("ep-a").await;
-    bench.running.refer("shop", "ep-a", referrer()).await.unwrap();
+    let referred = json!({
+        "metadata": {"namespace": "shop", "name": "ep-a"}, "spec": {"ip": "192.0.2.1"}, "referring_objects": [referrer()],
+    });
+    bench.running.seed(vec![seed(referred)]).await.unwrap();
     let path = format!("{SHOP}/ep-a");
     let wanted = json!([{
         "kind": "ves.io.schema.cluster.Object", "uid": "0f5e", "tenant": "acme-abcdefgh", "namespace": "shop",
@@ -122,7 +124,7 @@ async fn a_seed_with_a_wrong_spec_is_refused() {
     assert!(bench.running.seed(vec![wrong]).await.unwrap_err().to_string().contains("spec.port"));
     let both = seed(json!({"metadata": {"namespace": "shop", "name": "x"}, "spec": {}, "raw_spec": {}}));
     assert!(bench.running.seed(vec![both]).await.unwrap_err().to_string().contains("both"));
-    let missing = bench.running.refer("shop", "nobody", referrer()).await;
+    let missing = bench.running.interfere("shop", "nobody", "spec.port", &json!(81)).await;
     assert!(missing.unwrap_err().to_string().contains("shop/nobody"));
 }
 
