@@ -33,8 +33,10 @@ pub enum Verb {
 pub struct WriteMode {
     fill: Fill,
     secrets: Secrets,
-    unknown: Unknown,
-    removed: Removed,
+    /// Keys that the description does not have: kept, as by a service that is newer than the description.
+    unknown: Leftover,
+    /// Values that a replace leaves out: those at the top of the spec stay as they were where they are kept.
+    removed: Leftover,
 }
 
 /// Which open groups get their default.
@@ -61,23 +63,12 @@ enum Secrets {
     Sealed,
 }
 
-/// What becomes of keys that the description does not have.
+/// What becomes of something that the service usually drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Unknown {
+enum Leftover {
     #[default]
     Dropped,
-    /// They are stored, as by a service that is newer than the description.
-    Kept,
-}
-
-/// What becomes of values that a replace leaves out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Removed {
-    #[default]
-    Dropped,
-    /// Those at the top of the spec stay as they were.
     Kept,
 }
 
@@ -136,7 +127,7 @@ impl Reader<'_> {
             described.groups.iter().filter_map(|group| self.choice(group, &described.fields, &sent).transpose());
         let chosen: BTreeMap<&str, &Value> = chosen.collect::<Result<_, _>>()?;
         let mut object = Object::new();
-        if let (Unknown::Kept, Value::Object(sent)) = (self.mode.unknown, value) {
+        if let (Leftover::Kept, Value::Object(sent)) = (self.mode.unknown, value) {
             let is_known =
                 |key: &str| described.fields.iter().any(|field| field.name == key || camel(field.name) == key);
             object
@@ -275,20 +266,15 @@ impl Reader<'_> {
         let scalar = |value: Value| site.check(&value).map(|()| value);
         match kind {
             FieldKind::Bool => scalar(message::boolean(value, place)?.into()),
-            FieldKind::Integer { bits: 32, is_signed: true } => {
-                scalar(message::integer::<i32>(value, place, "a 32 bit integer")?.into())
-            }
-            FieldKind::Integer { bits: 32, is_signed: false } => {
-                scalar(message::integer::<u32>(value, place, "an unsigned 32 bit integer")?.into())
-            }
-            FieldKind::Integer { is_signed, .. } => {
-                let number = if *is_signed {
-                    Value::from(message::integer::<i64>(value, place, "a 64 bit integer")?)
-                } else {
-                    Value::from(message::integer::<u64>(value, place, "an unsigned 64 bit integer")?)
-                };
-                // JSON has no such numbers, so they are texts.
-                scalar(number).map(|number| number.to_string().into())
+            FieldKind::Integer { bits, is_signed } => {
+                let number = scalar(match (bits, is_signed) {
+                    (32, true) => message::integer::<i32>(value, place, "a 32 bit integer")?.into(),
+                    (32, false) => message::integer::<u32>(value, place, "an unsigned 32 bit integer")?.into(),
+                    (_, true) => message::integer::<i64>(value, place, "a 64 bit integer")?.into(),
+                    (_, false) => message::integer::<u64>(value, place, "an unsigned 64 bit integer")?.into(),
+                })?;
+                // JSON has no such numbers as those of 64 bits, so they are texts.
+                Ok(if *bits == 32 { number } else { number.to_string().into() })
             }
             FieldKind::Float { bits } => {
                 let mut number = message::double(value, place)?;
@@ -385,7 +371,7 @@ pub fn carried(
     let read = |spec: &RawValue| serde_json::from_str::<Object>(spec.get()).map_err(ErrorResponse::internal);
     let (before, mut spec) = (read(before)?, read(sent)?);
     carry(kind.described.spec, &before, &mut spec, BodyPath::root("spec"))?;
-    if mode.removed == Removed::Kept {
+    if mode.removed == Leftover::Kept {
         for (name, value) in spec.iter_mut().filter(|(_, value)| rule::is_zero(value)) {
             if let Some(was) = before.get(name) {
                 value.clone_from(was);
