@@ -68,12 +68,22 @@ const DDOS_START: Parameter = query("start_time", "events from this time on, RFC
 const DDOS_END: Parameter = query("end_time", "events up to this time, RFC 3339");
 const DDOS_NETWORK: Parameter = query("network_id", "events of this network");
 const DDOS_MITIGATION: Parameter = query("mitigation_id", "events of this mitigation");
+const DDOS_FILTER: &[Parameter] = &[NAMESPACE, DDOS_START, DDOS_END, DDOS_NETWORK, DDOS_MITIGATION];
+const DDOS_FILTER_IN_BODY: &[Parameter] =
+    &[NAMESPACE, in_body(DDOS_START), in_body(DDOS_END), in_body(DDOS_NETWORK), in_body(DDOS_MITIGATION)];
 
 const ENDPOINTS: &str = "/api/config/namespaces/{namespace}/endpoints";
 const ENDPOINT: &str = "/api/config/namespaces/{namespace}/endpoints/{name}";
 const EVENTS: &str = "/api/config/namespaces/{namespace}/events";
-const SECURITY_EVENTS: &str = "/api/data/namespaces/{namespace}/app_security/events";
-const DDOS_EVENT: &str = "/api/infraprotect/namespaces/{namespace}/infraprotect/event/{event_id}";
+const EVENT: &str = "/api/config/namespaces/{namespace}/events/{event_id}";
+const VERSIONS: &str = "/api/config/namespaces/{namespace}/upgradable_sw_versions";
+const STATUS: &str = "/api/config/namespaces/{namespace}/upgrade_status/{name}";
+const PUBLISHED_SECURITY: &str = "/api/data/namespaces/{namespace}/app_security/events";
+const PUBLISHED_SCROLL: &str = "/api/data/namespaces/{namespace}/app_security/events/scroll";
+const PUBLISHED_DDOS: &str = "/api/infraprotect/namespaces/{namespace}/infraprotect/events";
+const PUBLISHED_DDOS_EVENT: &str = "/api/infraprotect/namespaces/{namespace}/infraprotect/event/{event_id}";
+const PUBLISHED_VERSIONS: &str = "/api/maurice/upgradable_sw_versions";
+const PUBLISHED_STATUS: &str = "/api/maurice/namespaces/{namespace}/sites/{name}/upgrade_status";
 
 const MESH: &str = "Endpoint (service mesh)";
 const SECURITY: &str = "Security event";
@@ -102,7 +112,7 @@ const fn security_events(operation: Operation, name: &'static str, description: 
         verb: "query",
         subject: "security events of `{namespace}`",
         uniform: route(Method::POST, EVENTS, &[NAMESPACE], BodyKind::Given(QUERY_BODY)),
-        published: route(Method::POST, SECURITY_EVENTS, &[NAMESPACE], BodyKind::Given(QUERY_BODY)),
+        published: route(Method::POST, PUBLISHED_SECURITY, &[NAMESPACE], BodyKind::Given(QUERY_BODY)),
         risk: Risk::Medium,
         repeat: RetryClass::Once,
     }
@@ -179,16 +189,11 @@ pub static TABLE: [OperationEntry; 13] = [
         description: "List of events",
         verb: "list",
         subject: "DDoS events of `{namespace}`",
-        uniform: route(
-            Method::GET,
-            EVENTS,
-            &[NAMESPACE, DDOS_START, DDOS_END, DDOS_NETWORK, DDOS_MITIGATION],
-            BodyKind::None,
-        ),
+        uniform: route(Method::GET, EVENTS, DDOS_FILTER, BodyKind::None),
         published: route(
             Method::POST,
-            "/api/infraprotect/namespaces/{namespace}/infraprotect/events",
-            &[NAMESPACE, in_body(DDOS_START), in_body(DDOS_END), in_body(DDOS_NETWORK), in_body(DDOS_MITIGATION)],
+            PUBLISHED_DDOS,
+            DDOS_FILTER_IN_BODY,
             BodyKind::Parameters("start_time, end_time, network_id, mitigation_id"),
         ),
         risk: Risk::Low,
@@ -201,13 +206,8 @@ pub static TABLE: [OperationEntry; 13] = [
         description: "Event details",
         verb: "read",
         subject: "DDoS event `{event_id}` of `{namespace}`",
-        uniform: route(
-            Method::GET,
-            "/api/config/namespaces/{namespace}/events/{event_id}",
-            &[NAMESPACE, EVENT_ID],
-            BodyKind::None,
-        ),
-        published: route(Method::GET, DDOS_EVENT, &[NAMESPACE, EVENT_ID], BodyKind::None),
+        uniform: route(Method::GET, EVENT, &[NAMESPACE, EVENT_ID], BodyKind::None),
+        published: route(Method::GET, PUBLISHED_DDOS_EVENT, &[NAMESPACE, EVENT_ID], BodyKind::None),
         risk: Risk::Low,
         repeat: RetryClass::Read,
     },
@@ -218,13 +218,8 @@ pub static TABLE: [OperationEntry; 13] = [
         description: "Edit event",
         verb: "edit",
         subject: "DDoS event `{event_id}` of `{namespace}`",
-        uniform: route(
-            Method::PUT,
-            "/api/config/namespaces/{namespace}/events/{event_id}",
-            &[NAMESPACE, EVENT_ID],
-            BodyKind::Given(EDIT_BODY),
-        ),
-        published: route(Method::PUT, DDOS_EVENT, &[NAMESPACE, EVENT_ID], BodyKind::Given(EDIT_BODY)),
+        uniform: route(Method::PUT, EVENT, &[NAMESPACE, EVENT_ID], BodyKind::Given(EDIT_BODY)),
+        published: route(Method::PUT, PUBLISHED_DDOS_EVENT, &[NAMESPACE, EVENT_ID], BodyKind::Given(EDIT_BODY)),
         risk: Risk::Medium,
         repeat: RetryClass::Write,
     },
@@ -235,18 +230,8 @@ pub static TABLE: [OperationEntry; 13] = [
         description: "List the software versions that a site can be upgraded to",
         verb: "list",
         subject: "upgradable software versions",
-        uniform: route(
-            Method::GET,
-            "/api/config/namespaces/{namespace}/upgradable_sw_versions",
-            &[NAMESPACE, OS_VERSION, SW_VERSION],
-            BodyKind::None,
-        ),
-        published: route(
-            Method::GET,
-            "/api/maurice/upgradable_sw_versions",
-            &[UNUSED_NAMESPACE, OS_VERSION, SW_VERSION],
-            BodyKind::None,
-        ),
+        uniform: route(Method::GET, VERSIONS, &[NAMESPACE, OS_VERSION, SW_VERSION], BodyKind::None),
+        published: route(Method::GET, PUBLISHED_VERSIONS, &[UNUSED_NAMESPACE, OS_VERSION, SW_VERSION], BodyKind::None),
         risk: Risk::Low,
         repeat: RetryClass::Read,
     },
@@ -257,18 +242,8 @@ pub static TABLE: [OperationEntry; 13] = [
         description: "Read the upgrade status of a site",
         verb: "read",
         subject: "upgrade status of site `{namespace}/{name}`",
-        uniform: route(
-            Method::GET,
-            "/api/config/namespaces/{namespace}/upgrade_status/{name}",
-            &[NAMESPACE, SITE],
-            BodyKind::None,
-        ),
-        published: route(
-            Method::GET,
-            "/api/maurice/namespaces/{namespace}/sites/{name}/upgrade_status",
-            &[NAMESPACE, SITE],
-            BodyKind::None,
-        ),
+        uniform: route(Method::GET, STATUS, &[NAMESPACE, SITE], BodyKind::None),
+        published: route(Method::GET, PUBLISHED_STATUS, &[NAMESPACE, SITE], BodyKind::None),
         risk: Risk::Low,
         repeat: RetryClass::Read,
     },
@@ -280,12 +255,7 @@ pub static TABLE: [OperationEntry; 13] = [
         verb: "scroll",
         subject: "security events of `{namespace}`",
         uniform: route(Method::POST, EVENTS, &[NAMESPACE, SCROLL_ID], BodyKind::Parameters("scroll_id")),
-        published: route(
-            Method::POST,
-            "/api/data/namespaces/{namespace}/app_security/events/scroll",
-            &[NAMESPACE, SCROLL_ID],
-            BodyKind::Parameters("scroll_id"),
-        ),
+        published: route(Method::POST, PUBLISHED_SCROLL, &[NAMESPACE, SCROLL_ID], BodyKind::Parameters("scroll_id")),
         risk: Risk::Medium,
         repeat: RetryClass::Once,
     },
