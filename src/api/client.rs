@@ -11,13 +11,15 @@ use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, DATE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Url;
+use tokio::sync::Semaphore;
 
 use crate::transport::{self, Answer, Clearance, Proxies, Roots, SendError, causes};
 
 use super::budget::{Budget, Reservation};
 use super::error::{ApiError, Failure};
 use super::operations::Operation;
-use super::pool::ClientPool;
+use super::pool::{ClientPool, SharedLimits};
+use super::rate_limit::RateLimiter;
 use super::request::Request;
 use super::response::{Response, judge};
 use super::retry::{AttemptHistory, decide};
@@ -44,8 +46,6 @@ struct Attempt<'a> {
     waited: Duration,
     /// The turn that it belongs to; nothing where it waits for itself.
     turn: Option<&'a HeldTurn>,
-    /// Its turn has a place for it: a repeated read must not take that of the write.
-    has_place: bool,
     /// That of a write.
     clearance: Option<Clearance<'a>>,
 }
@@ -56,23 +56,22 @@ struct Attempt<'a> {
 /// # Errors
 /// Certificates or a proxy that cannot be used.
 pub fn pool(settings: &ClientSettings, beside: Option<&ClientPool>) -> Result<ClientPool, ClientSettingsError> {
-    let ClientSettings { base_url, trust, .. } = settings;
+    let ClientSettings { base_url, trust, bounds, .. } = settings;
     let is_own = base_url.is_loopback() && (base_url.as_str().starts_with("http:") || trust.authorities.is_some());
     let tls = transport::configure(if is_own { Roots::Given } else { Roots::System }, trust)?;
     let proxy = settings.proxy()?;
     let proxies = if proxy.is_some() { settings.proxies.clone() } else { Proxies::default() };
-    let client = transport::client(tls, proxies, settings.bounds.connect).build();
+    let client = transport::client(tls, proxies, bounds.connect).build();
     let client = client.map_err(|error| ClientSettingsError::Client { reason: error.to_string() })?;
-    let memory = match beside {
-        Some(pool) => pool.memory(),
-        None => Budget::new(settings.bounds.memory),
-    };
-    Ok(ClientPool::new((client, proxy), settings.rate, settings.concurrency, memory))
+    let throttle = RateLimiter::new(settings.rate, Instant::now());
+    let permits = Arc::new(Semaphore::new(settings.concurrency.max(1)));
+    let budget = beside.map_or_else(|| Budget::new(bounds.memory), |pool| pool.limits().budget.clone());
+    Ok(ClientPool(Arc::new(SharedLimits { client, proxy, throttle, permits, budget })))
 }
 
 /// A client with what it counted.
 pub(super) struct Client {
-    shared: ClientPool,
+    pub(super) shared: ClientPool,
     /// What every request carries.
     headers: HeaderMap,
     /// Before the path of each request.
@@ -112,8 +111,7 @@ impl Client {
         loop {
             // A repeat is a request of its own, and found by the same text.
             let request_id = if number == 1 { Cow::from(&id) } else { Cow::from(format!("{id}.{number}")) };
-            let has_place = number == 1;
-            let attempt = Attempt { number, id: &request_id, waited, turn, has_place, clearance: None };
+            let attempt = Attempt { number, id: &request_id, waited, turn, clearance: None };
             let failure = match self.attempt(request, attempt).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
@@ -135,8 +133,7 @@ impl Client {
     ) -> Result<Response, WriteFailure> {
         let WriteDeparture { request_id: id, clearance, tried } = departure;
         let (number, waited) = (tried.total() + 1, Duration::ZERO);
-        let clearance = Some(clearance);
-        let attempt = Attempt { number, id, waited, turn: Some(turn), has_place: true, clearance };
+        let attempt = Attempt { number, id, waited, turn: Some(turn), clearance: Some(clearance) };
         self.attempt(request, attempt).await.map_err(|failure| {
             let again = self.repeat(request.operation, &failure, tried);
             WriteFailure { error: ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) }, again }
@@ -182,12 +179,6 @@ impl Client {
         turn
     }
 
-    /// The memory of the answers.
-    #[cfg(test)]
-    pub(super) fn budget(&self) -> Budget {
-        self.shared.memory()
-    }
-
     /// Reports what takes time to who listens.
     pub(super) fn report(&self, progress: &ClientProgress) {
         if let Some(listener) = &self.settings.progress {
@@ -201,7 +192,9 @@ impl Client {
             None => self.shared.limits().permits.acquire().await.ok(),
             Some(_) => None,
         };
-        let wait = match attempt.turn.filter(|_| attempt.has_place).and_then(HeldTurn::take) {
+        // A repeated read must not take the place of the write.
+        let has_place = attempt.number == 1 || attempt.clearance.is_some();
+        let wait = match attempt.turn.filter(|_| has_place).and_then(HeldTurn::take) {
             Some(waited) => waited,
             None => {
                 let wait = self.shared.limits().throttle.admit(Instant::now(), 1).wait;

@@ -3,16 +3,15 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
 
 use tokio::sync::Semaphore;
 
 use super::budget::Budget;
-use super::rate_limit::{RateLimit, RateLimiter};
+use super::rate_limit::RateLimiter;
 
 /// What the clients of one service share. A clone is the same pool.
 #[derive(Clone)]
-pub struct ClientPool(Arc<SharedLimits>);
+pub struct ClientPool(pub(super) Arc<SharedLimits>);
 
 pub(super) struct SharedLimits {
     pub(super) client: reqwest::Client,
@@ -30,24 +29,7 @@ impl fmt::Debug for ClientPool {
 }
 
 impl ClientPool {
-    /// A pool of the connections of `client` through `proxy`.
-    pub(super) fn new(
-        (client, proxy): (reqwest::Client, Option<String>),
-        rate: Option<RateLimit>,
-        concurrency: usize,
-        budget: Budget,
-    ) -> Self {
-        let throttle = RateLimiter::new(rate, Instant::now());
-        let permits = Arc::new(Semaphore::new(concurrency.max(1)));
-        Self(Arc::new(SharedLimits { client, proxy, throttle, permits, budget }))
-    }
-
     pub(super) fn limits(&self) -> &SharedLimits {
         &self.0
-    }
-
-    /// The memory of the answers.
-    pub(super) fn memory(&self) -> Budget {
-        self.0.budget.clone()
     }
 }

@@ -28,7 +28,7 @@ use super::turn::{HeldTurn, WriteDeparture, WriteFailure};
 /// A client that only looks.
 #[derive(Clone)]
 pub struct Reader {
-    client: Arc<Client>,
+    pub(super) client: Arc<Client>,
     /// The turn that its requests belong to; nothing where each waits for itself.
     turn: Option<Arc<HeldTurn>>,
 }
@@ -82,14 +82,6 @@ struct AnswerErrors {
 pub(super) fn unbuilt(operation: Operation, subject: impl Into<String>, error: &RequestError) -> ApiError {
     let failure = Failure::NotBuilt { reason: error.to_string() };
     ApiError { operation, subject: subject.into(), failure, request_id: None }
-}
-
-#[cfg(test)]
-impl Reader {
-    /// The memory of the answers.
-    pub(super) fn budget(&self) -> super::budget::Budget {
-        self.client.budget()
-    }
 }
 
 impl Reader {
@@ -233,7 +225,6 @@ impl Writer {
 }
 
 /// A turn of one write. The write consumes it: to send it again takes another turn.
-#[derive(Debug)]
 pub struct WriteTurn {
     reader: Reader,
     held: Arc<HeldTurn>,

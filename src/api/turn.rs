@@ -1,7 +1,6 @@
 //! The turn of a write. It has a permit and the places in the rate limit for what is read of an object and for the write
 //! that ends it, so that nothing waits for the limits between the two. Each try of a write takes a turn of its own.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -38,12 +37,6 @@ impl HeldTurn {
         let take = |left: u32| left.checked_sub(1);
         let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
         Some(if before == self.requests { self.admission.wait } else { Duration::ZERO })
-    }
-}
-
-impl fmt::Debug for HeldTurn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeldTurn").field("left", &self.left).finish_non_exhaustive()
     }
 }
 
