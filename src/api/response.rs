@@ -72,7 +72,7 @@ pub fn judge(
         && let Some(target) = headers.get(LOCATION)
     {
         let target = neutral(&String::from_utf8_lossy(target.as_bytes()), 300);
-        let target = place(&masked(target, secret));
+        let target = place(&masked(&target, secret));
         return Err(Failure::Redirected { status: status.as_u16(), target });
     }
     Err(Failure::Status(Box::new(refusal(request, status, headers, &body, secret))))
@@ -198,11 +198,7 @@ fn refusal(
     secret: Option<&Secret>,
 ) -> ErrorStatus {
     let sent = SentSecrets::of(request);
-    let clean = |text: &str, longest| {
-        // Masked after neutralising, which could join the parts of a token, and before cutting, which
-        // could leave half of one.
-        neutral(&sent.scrub(masked(neutral(text, usize::MAX / 8), secret)), longest)
-    };
+    let clean = |text: &str, longest| neutral(&sent.scrub(masked(text, secret)), longest);
     let html = is_html(headers, body);
     let mut refusal = ErrorStatus {
         status: status.as_u16(),
@@ -225,7 +221,10 @@ fn refusal(
     refusal
 }
 
-fn masked(text: String, secret: Option<&Secret>) -> String {
+/// A text without the token. Masked after neutralising, which could join the parts of a token, and before cutting, which
+/// could leave half of one.
+pub(super) fn masked(text: &str, secret: Option<&Secret>) -> String {
+    let text = neutral(text, usize::MAX / 8);
     secret.map_or_else(|| text.clone(), |secret| secret.scrub(&text))
 }
 

@@ -13,7 +13,7 @@ use super::error::Failure;
 use super::operations::Operation;
 use super::pool::ClientPool;
 use super::rate_limit::{RateLimit, Timing};
-use super::response::Response;
+use super::response::{Response, masked};
 use super::secret::Secret;
 use super::trace::RequestIds;
 
@@ -94,11 +94,7 @@ impl<'r> MaskedText<'r> {
 
 impl fmt::Display for MaskedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Masked after neutralising, which could join the parts of a token, and before cutting, which
-        // could leave half of one.
-        let text = neutral(self.text, usize::MAX / 8);
-        let text = self.token.map_or_else(|| text.clone(), |token| token.scrub(&text));
-        f.write_str(&neutral(&text, 2_000))
+        f.write_str(&neutral(&masked(self.text, self.token), 2_000))
     }
 }
 
