@@ -13,7 +13,7 @@ use super::reader::{Reader, Writer, unbuilt};
 use super::request::{Request, RequestError};
 use super::retry::AttemptHistory;
 use super::turn::WriteFailure;
-use super::wire::{nullable, number_text};
+use super::wire::{nullable, number_text, part};
 
 /// Days of [`DdosFilter::recent`].
 pub const DAYS: i64 = 90;
@@ -41,52 +41,38 @@ impl DdosFilter {
     }
 }
 
-/// A DDoS event (API.md 8.1).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct DdosEvent {
-    /// Its identifier.
-    #[serde(default, deserialize_with = "nullable")]
-    pub id: String,
-    /// Its name.
-    #[serde(default, deserialize_with = "nullable")]
-    pub name: String,
-    /// Free text.
-    #[serde(default, deserialize_with = "nullable")]
-    pub description: String,
-    /// Who made it.
-    #[serde(default, deserialize_with = "nullable")]
-    pub creator: String,
-    /// The address or prefix that is attacked.
-    #[serde(default, deserialize_with = "nullable")]
-    pub ip: String,
-    /// The network.
-    #[serde(default, deserialize_with = "nullable")]
-    pub network_id: String,
-    /// The mitigation.
-    #[serde(default, deserialize_with = "nullable")]
-    pub mitigation_id: String,
-    /// RFC 3339.
-    #[serde(default)]
-    pub start_time: Option<String>,
-    /// RFC 3339; nothing while the event is open.
-    #[serde(default)]
-    pub end_time: Option<String>,
-    /// Whether it has attachments.
-    #[serde(default, deserialize_with = "nullable")]
-    pub has_attachment: bool,
-    /// Whether it has details.
-    #[serde(default, deserialize_with = "nullable")]
-    pub has_details: bool,
-    /// Its attachments.
-    #[serde(default, deserialize_with = "nullable")]
-    pub attachments: Vec<Attachment>,
-    /// What the service says beyond that.
-    #[serde(flatten)]
-    pub others: serde_json::Map<String, Json>,
-}
+part!(
+    /// A DDoS event (API.md 8.1).
+    DdosEvent {
+        /// Its identifier.
+        id: String,
+        /// Its name.
+        name: String,
+        /// Free text.
+        description: String,
+        /// Who made it.
+        creator: String,
+        /// The address or prefix that is attacked.
+        ip: String,
+        /// The network.
+        network_id: String,
+        /// The mitigation.
+        mitigation_id: String,
+        /// RFC 3339.
+        start_time: Option<String>,
+        /// RFC 3339; nothing while the event is open.
+        end_time: Option<String>,
+        /// Whether it has attachments.
+        has_attachment: bool,
+        /// Whether it has details.
+        has_details: bool,
+        /// Its attachments.
+        attachments: Vec<Attachment>,
+    }
+);
 
 /// A file at a DDoS event.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Attachment {
     /// Its identifier.
     #[serde(default, deserialize_with = "nullable")]

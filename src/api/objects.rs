@@ -43,14 +43,10 @@ words!(ResponseFormat {
 
 /// A text that names no format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a valid response format; there are: {}", known())]
+#[error("`{text}` is not a valid response format; there are: {}", ResponseFormat::ALL.map(ResponseFormat::as_str).join(", "))]
 pub struct ResponseFormatError {
     /// The text.
     pub text: String,
-}
-
-fn known() -> String {
-    ResponseFormat::ALL.map(ResponseFormat::as_str).join(", ")
 }
 
 impl FromStr for ResponseFormat {

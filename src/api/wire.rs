@@ -31,3 +31,18 @@ pub(super) fn number_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<S
 pub(super) fn as_count(value: &Json) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).filter(|count| *count < MOST_COUNTED)
 }
+
+/// A part of an answer: everything in it may be missing or `null`, and what is not known is kept.
+macro_rules! part {
+    ($(#[$doc:meta])* $type:ident { $($(#[$fdoc:meta])* $field:ident: $of:ty),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+        pub struct $type {
+            $($(#[$fdoc])* #[serde(default, deserialize_with = "nullable")] pub $field: $of,)+
+            /// What the service says beyond that.
+            #[serde(flatten)]
+            pub others: serde_json::Map<String, Json>,
+        }
+    };
+}
+pub(super) use part;

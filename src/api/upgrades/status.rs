@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::api::wire::nullable;
+use crate::api::wire::{nullable, part};
 use crate::model::{Json, neutral};
 
 /// How far something is.
@@ -76,19 +76,6 @@ impl Serialize for UpgradeState {
     fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
         into.serialize_str(self.as_str())
     }
-}
-
-macro_rules! part {
-    ($(#[$doc:meta])* $type:ident { $($(#[$fdoc:meta])* $field:ident: $of:ty),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-        pub struct $type {
-            $($(#[$fdoc])* #[serde(default, deserialize_with = "nullable")] pub $field: $of,)+
-            /// What the service says beyond that.
-            #[serde(flatten)]
-            pub others: serde_json::Map<String, Json>,
-        }
-    };
 }
 
 part!(
