@@ -411,7 +411,7 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
         JournalError::NoLast { .. } | JournalError::NoRun { .. } => {
             Some(format!("to see the runs with their commands: trueup history{}", context.call.settings()))
         }
-        JournalError::Io { what: "create", .. } | JournalError::File(FileError::Io { action: "create", .. }) => {
+        JournalError::File(FileError::Io { action: "create", .. }) => {
             Some("runs are kept there: to keep them in another directory, --state or TRUEUP_STATE".to_owned())
         }
         _ => None,

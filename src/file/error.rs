@@ -81,7 +81,8 @@ fn size(bytes: u64) -> String {
 }
 
 impl FileError {
-    pub(super) fn io(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
+    /// What makes an error of the system that of a file.
+    pub fn io(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path: path.clone(), source }
     }

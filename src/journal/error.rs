@@ -1,6 +1,5 @@
 //! Why a journal cannot be written, read or found, each case with what a user can do about it.
 
-use std::io;
 use std::path::PathBuf;
 
 use crate::file::FileError;
@@ -11,16 +10,6 @@ use crate::state::{LeaseError, StateError};
 /// Why a journal cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The medium.
-    #[error("cannot {what} `{}`", path.display())]
-    Io {
-        /// What was tried: "read", "create".
-        what: &'static str,
-        /// Where.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
     /// A file or a directory of the journal.
     #[error(transparent)]
     File(#[from] FileError),
@@ -134,11 +123,4 @@ pub enum JournalError {
         /// The run.
         run: String,
     },
-}
-
-impl JournalError {
-    pub(super) fn io(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { what, path, source }
-    }
 }

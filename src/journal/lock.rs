@@ -11,7 +11,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use super::{JournalError, LOCKS};
-use crate::file::Directory;
+use crate::file::{Directory, FileError};
 use crate::run::RunHeader;
 
 /// The name of the lock of a run: a digest of service and stack.
@@ -65,7 +65,7 @@ impl Lock {
                     holder: fits.map(|run| format!(" (run `{run}`)")).unwrap_or_default(),
                 });
             }
-            Err(TryLockError::Error(error)) => return Err(JournalError::io("lock", &path)(error)),
+            Err(TryLockError::Error(error)) => return Err(FileError::io("lock", &path)(error).into()),
         }
         // Its run is only for the message of the second one.
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", header.run));

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::lock::Lock;
 use super::objects::ObjectRun;
 use super::{FORMAT, JournalError, Line, RUNS, history, stored};
-use crate::file::Directory;
+use crate::file::{Directory, FileError};
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
 use crate::state::{Lease, StateStore};
 
@@ -82,7 +82,7 @@ impl Journal {
         let path = stored::path(state, &header.run);
         let mut first = Vec::new();
         put(&mut first, &Line::Header { format_version: *FORMAT.versions.end(), header: Cow::Borrowed(header) })
-            .map_err(JournalError::io("write", &path))?;
+            .map_err(FileError::io("write", &path))?;
         let medium = match state {
             StateStore::Directory(place) => {
                 let lock = Lock::take(place, header)?;
@@ -93,7 +93,7 @@ impl Journal {
                 if let Err(error) = file.write_all(&first).and_then(|()| file.sync_all()) {
                     // Nothing is sent, so it would be no run.
                     let _ = directory.remove(Path::new(&name));
-                    return Err(JournalError::io("write", &path)(error));
+                    return Err(FileError::io("write", &path)(error).into());
                 }
                 // The name of a new file is on disk only when its directory is.
                 directory.flush()?;
@@ -115,7 +115,7 @@ impl Journal {
         let writer = std::thread::Builder::new()
             .name("journal".to_owned())
             .spawn(move || writing.run())
-            .map_err(JournalError::io("start the writer of", &path))?;
+            .map_err(FileError::io("start the writer of", &path))?;
         Ok(Self { path, queue, writer: Some(writer), lease })
     }
 
