@@ -220,28 +220,24 @@ impl Field {
         self.unit().is_some()
     }
 
-    fn rank(&self) -> (usize, &str) {
+    /// What it is known by: its place in reports, the letter of its digests, and its path in two parts.
+    fn known(&self) -> (usize, char, &'static str, &str) {
         match self {
-            Field::Description => (0, ""),
-            Field::Disable => (1, ""),
-            Field::Label(key) => (2, key),
-            Field::Annotation(key) => (3, key),
+            Field::Description => (0, 'd', "description", ""),
+            Field::Disable => (1, 'x', "disable", ""),
+            Field::Label(key) => (2, 'l', "labels.", key),
+            Field::Annotation(key) => (3, 'a', "annotations.", key),
             Field::Unit(name) => {
-                let known = digests().iter().position(|(unit, _)| unit == name);
-                (4 + known.unwrap_or(digests().len()), name)
+                let place = digests().iter().position(|(unit, _)| unit == name);
+                let letter = place.map_or(UNIT, |place| digests()[place].1);
+                (4 + place.unwrap_or(digests().len()), letter, "spec.", name)
             }
         }
     }
 
     /// The letter of its digests in `trueup/applied`.
     pub(super) fn letter(&self) -> char {
-        match self {
-            Field::Description => 'd',
-            Field::Disable => 'x',
-            Field::Label(_) => 'l',
-            Field::Annotation(_) => 'a',
-            Field::Unit(name) => digests().iter().find(|(unit, _)| unit == name).map_or(UNIT, |(_, letter)| *letter),
-        }
+        self.known().1
     }
 
     /// The keys that lead to it in an object of this kind; nothing for an exclusive group of the spec, which is one of
@@ -403,7 +399,8 @@ fn put(object: &mut Json, into: &[&str], key: &str, value: &Json) {
 impl Ord for Field {
     /// In the order of reports and documents: the units of an endpoint as they are listed, others by name.
     fn cmp(&self, other: &Self) -> Ordering {
-        self.rank().cmp(&other.rank())
+        let ((place, _, _, name), (other_place, _, _, other_name)) = (self.known(), other.known());
+        (place, name).cmp(&(other_place, other_name))
     }
 }
 
@@ -415,13 +412,8 @@ impl PartialOrd for Field {
 
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Field::Description => f.write_str("description"),
-            Field::Disable => f.write_str("disable"),
-            Field::Label(key) => write!(f, "labels.{key}"),
-            Field::Annotation(key) => write!(f, "annotations.{key}"),
-            Field::Unit(name) => write!(f, "spec.{name}"),
-        }
+        let (_, _, of, name) = self.known();
+        write!(f, "{of}{name}")
     }
 }
 
