@@ -170,21 +170,20 @@ pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &
 
 /// The rules that were added to and taken out of `ignore`.
 fn ignored(base: Option<&Safeguards>, ours: &Safeguards, in_force: &Safeguards) -> Vec<SettingChange> {
-    let change = |direction, base: Option<String>, head: String, in_force: &str| SettingChange {
+    let change = |direction, base: Option<String>, head: String| SettingChange {
         setting: "ignore".to_owned(),
         direction,
         base,
         head,
-        in_force: in_force.to_owned(),
+        in_force: "not ignored".to_owned(),
     };
     let Some(base) = base else {
         let limited = list(ours.ignore.difference(&in_force.ignore));
-        return limited.map(|rules| change(Direction::Limited, None, rules, "not ignored")).into_iter().collect();
+        return limited.map(|rules| change(Direction::Limited, None, rules)).into_iter().collect();
     };
-    let added = list(ours.ignore.difference(&base.ignore))
-        .map(|rules| change(Direction::Loosened, Some("not ignored".to_owned()), rules, "not ignored"));
-    let removed = list(base.ignore.difference(&ours.ignore))
-        .map(|rules| change(Direction::Tightened, Some(rules), "not ignored".to_owned(), "not ignored"));
+    let [added, removed] = moved(&base.ignore, &ours.ignore);
+    let added = added.map(|rules| change(Direction::Loosened, Some("not ignored".to_owned()), rules));
+    let removed = removed.map(|rules| change(Direction::Tightened, Some(rules), "not ignored".to_owned()));
     added.into_iter().chain(removed).collect()
 }
 
@@ -199,12 +198,10 @@ fn targets(base: &RunTarget, head: &RunTarget) -> Vec<SettingChange> {
     };
     let text = |value: &Option<String>| value.as_deref().map_or_else(|| "(none)".to_owned(), short);
     let mut changes = Vec::new();
-    let layouts = (base.layout.to_string(), head.layout.to_string());
-    let empty = (base.allow_empty.to_string(), head.allow_empty.to_string());
     for (setting, was, is) in [
-        ("allow_empty", empty.0, empty.1),
+        ("allow_empty", base.allow_empty.to_string(), head.allow_empty.to_string()),
         ("base_url", text(&base.base_url), text(&head.base_url)),
-        ("layout", layouts.0, layouts.1),
+        ("layout", base.layout.to_string(), head.layout.to_string()),
         ("stack", text(&base.stack), text(&head.stack)),
         ("token_variable", text(&base.token_variable), text(&head.token_variable)),
     ] {
@@ -213,20 +210,21 @@ fn targets(base: &RunTarget, head: &RunTarget) -> Vec<SettingChange> {
         }
     }
     let absent = || "(not listed)".to_owned();
-    let mut lists = |setting: &str, added: Option<String>, removed: Option<String>| {
+    for (setting, [added, removed]) in [
+        ("namespaces", moved(&base.namespaces, &head.namespaces)),
+        ("kinds", moved(&base.kinds, &head.kinds)),
+        ("files.include", moved(&base.include, &head.include)),
+        ("files.exclude", moved(&base.exclude, &head.exclude)),
+    ] {
         changes.extend(added.map(|added| change(setting, absent(), added)));
         changes.extend(removed.map(|removed| change(setting, removed, absent())));
-    };
-    let (was, is) = (&base.namespaces, &head.namespaces);
-    lists("namespaces", list(is.difference(was)), list(was.difference(is)));
-    let (was, is) = (&base.kinds, &head.kinds);
-    lists("kinds", list(is.difference(was)), list(was.difference(is)));
-    for (setting, was, is) in
-        [("files.include", &base.include, &head.include), ("files.exclude", &base.exclude, &head.exclude)]
-    {
-        lists(setting, list(is.difference(was)), list(was.difference(is)));
     }
     changes
+}
+
+/// What was added to a list and what was taken out of it.
+fn moved<T: fmt::Display + Ord>(was: &BTreeSet<T>, is: &BTreeSet<T>) -> [Option<String>; 2] {
+    [list(is.difference(was)), list(was.difference(is))]
 }
 
 /// Some of many values with their count; nothing where there are none.
