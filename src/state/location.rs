@@ -5,6 +5,8 @@ use std::fmt;
 
 use reqwest::Url;
 
+use crate::model::words;
+
 /// The service that has the bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
@@ -15,6 +17,9 @@ pub enum Provider {
     /// Azure Blob Storage.
     Azure,
 }
+
+// What the addresses of its buckets begin with.
+words!(Provider { S3 = "s3", Google = "gs", Azure = "az" });
 
 /// A bucket, and the prefix of the names in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,9 +33,6 @@ pub struct Location {
     /// Without a slash at its ends; may be empty.
     pub prefix: String,
 }
-
-/// What the addresses of buckets begin with.
-const SCHEMES: [&str; 3] = ["s3", "gs", "az"];
 
 /// A text that is not the address of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -74,10 +76,14 @@ pub enum LocationError {
     },
 }
 
+fn provider(scheme: &str) -> Option<Provider> {
+    Provider::ALL.into_iter().find(|provider| provider.as_str() == scheme)
+}
+
 impl Location {
     /// Whether a text is meant as an address, and not as a path: `s3:/bucket` is one with a slash too few, and no directory.
     pub fn is_meant(text: &str) -> bool {
-        text.contains("://") || text.split_once(':').is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+        text.contains("://") || text.split_once(':').is_some_and(|(scheme, _)| provider(scheme).is_some())
     }
 
     /// The bucket that `text` names.
@@ -87,14 +93,14 @@ impl Location {
     pub fn parse(text: &str) -> Result<Self, LocationError> {
         // What is not a URL may be half of a secret.
         let (scheme, rest) = text.split_once(':').unwrap_or_default();
-        if SCHEMES.contains(&scheme) && !rest.starts_with("//") {
+        let provider = provider(scheme).ok_or_else(|| LocationError::Scheme { scheme: scheme.to_owned() })?;
+        if !rest.starts_with("//") {
             return Err(LocationError::Slashes { scheme: scheme.to_owned() });
         }
-        let (provider, variable) = match scheme {
-            "s3" => (Provider::S3, "AWS_ACCESS_KEY_ID"),
-            "gs" => (Provider::Google, "GOOGLE_APPLICATION_CREDENTIALS"),
-            "az" => (Provider::Azure, "AZURE_STORAGE_ACCOUNT_KEY"),
-            _ => return Err(LocationError::Scheme { scheme: scheme.to_owned() }),
+        let variable = match provider {
+            Provider::S3 => "AWS_ACCESS_KEY_ID",
+            Provider::Google => "GOOGLE_APPLICATION_CREDENTIALS",
+            Provider::Azure => "AZURE_STORAGE_ACCOUNT_KEY",
         };
         let url = Url::parse(text).map_err(|_| LocationError::NotAUrl { text: format!("{scheme}://…") })?;
         let secret = |what| Err(LocationError::Secret { what, variable });
@@ -127,14 +133,9 @@ impl Location {
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = match self.provider {
-            Provider::S3 => "s3",
-            Provider::Google => "gs",
-            Provider::Azure => "az",
-        };
         let account = self.account.as_ref().map(|account| format!("@{account}")).unwrap_or_default();
         let slash = if self.prefix.is_empty() { "" } else { "/" };
-        write!(f, "{scheme}://{}{account}{slash}{}", self.bucket, self.prefix)
+        write!(f, "{}://{}{account}{slash}{}", self.provider, self.bucket, self.prefix)
     }
 }
 
