@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::answer::{Answer, Code, ErrorResponse};
 use super::clock::written;
-use super::fault::{Call, FaultAction, Injected, inject};
-use super::log::{LogEntry, RequestEffect, Trace};
+use super::fault::{Call, Cut, FaultAction, inject};
+use super::log::{LogEntry, Trace};
 use super::server::Disconnect;
 use super::{SandboxState, Shared, operation};
 
@@ -45,21 +45,16 @@ async fn answer(
     request: Request,
     next: Next,
 ) -> Option<Response<Body>> {
-    let injected = match admit(&service, request.headers()) {
+    let mut response = match admit(&service, request.headers()) {
         // A router of paths would answer it as a get.
         Ok(()) if request.method() == Method::HEAD && request.uri().path().starts_with("/api/") => {
-            Injected::Answered(ErrorResponse::new(Code::UNIMPLEMENTED, "Not Implemented").into_response())
+            ErrorResponse::new(Code::UNIMPLEMENTED, "Not Implemented").into_response()
         }
         Ok(()) => with_faults(&service, &mut entry, request, next).await,
-        Err(error) => Injected::Answered(error.into_response()),
+        Err(error) => error.into_response(),
     };
-    let (response, trace) = match injected {
-        Injected::Answered(mut response) => {
-            let trace = response.extensions_mut().remove::<Trace>().unwrap_or_default();
-            (Some(response), trace)
-        }
-        Injected::Disconnected(trace) => (None, trace),
-    };
+    let trace = response.extensions_mut().remove::<Trace>().unwrap_or_default();
+    let response = if response.extensions().get::<Cut>().is_some() { None } else { Some(response) };
     entry.name = trace.name.unwrap_or(entry.name);
     entry.version_sent = trace.version_sent;
     entry.version = trace.version;
@@ -69,11 +64,11 @@ async fn answer(
     response
 }
 
-async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Request, next: Next) -> Injected {
+async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Request, next: Next) -> Response<Body> {
     let mut request = if entry.name.is_empty() && request.method() == Method::POST && service.faults.needs_names() {
         match named(request, &mut entry.name).await {
             Ok(request) => request,
-            Err(error) => return Injected::Answered(error.into_response()),
+            Err(error) => return error.into_response(),
         }
     } else {
         request
@@ -85,7 +80,7 @@ async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Requ
     }
     let run = next.run(request);
     match action {
-        None => Injected::Answered(run.await),
+        None => run.await,
         Some(action) => {
             entry.fault = Some(action.name());
             inject(&service.objects, call, action, run).await
@@ -117,7 +112,6 @@ fn entry(service: &SandboxState, parameters: &RawPathParams, request: &Request) 
     let matched = request.extensions().get::<MatchedPath>();
     let sent = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     LogEntry {
-        sequence: 0,
         time: written(service.clock.now()),
         method: request.method().to_string(),
         path: request.uri().path_and_query().map_or_else(String::new, ToString::to_string),
@@ -127,11 +121,7 @@ fn entry(service: &SandboxState, parameters: &RawPathParams, request: &Request) 
         request_id: sent("x-request-id"),
         traceparent: sent("traceparent"),
         tracestate: sent("tracestate"),
-        status: None,
-        version_sent: None,
-        version: None,
-        effect: RequestEffect::None,
-        fault: None,
+        ..LogEntry::default()
     }
 }
 

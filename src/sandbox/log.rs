@@ -16,7 +16,7 @@ use crate::file::{self, FileError};
 const LONGEST_TEXT: usize = 2_048;
 
 /// One request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LogEntry {
     /// Counts from 1 in each run of the sandbox.
     pub sequence: u64,

@@ -18,13 +18,9 @@ use crate::sandbox::object::{Key, ObjectKind, Objects};
 /// A part of an endless body.
 const CHUNK: usize = 16 * 1024;
 
-/// The result of a call.
-#[derive(Debug)]
-pub enum Injected {
-    Answered(Response<Body>),
-    /// No answer: the connection is to be closed. The trace has the effect of the call.
-    Disconnected(Trace),
-}
+/// Marks an answer that its client does not get: the connection is to be closed.
+#[derive(Clone, Debug)]
+pub struct Cut;
 
 /// Does to a call what `action` says; `run` does the call itself.
 pub async fn inject(
@@ -32,7 +28,7 @@ pub async fn inject(
     call: Call<'_>,
     action: FaultAction,
     run: impl Future<Output = Response<Body>> + Send,
-) -> Injected {
+) -> Response<Body> {
     // Only objects are changed and listed by somebody else.
     let kind = ObjectKind::of_operation(call.operation);
     let key = kind.map(|kind| Key { kind, namespace: call.namespace, name: call.name });
@@ -42,13 +38,10 @@ pub async fn inject(
         }
         FaultAction::Delay { milliseconds } => {
             tokio::time::sleep(Duration::from_millis(milliseconds)).await;
-            Injected::Answered(run.await)
+            run.await
         }
-        FaultAction::DisconnectBefore => Injected::Disconnected(Trace::default()),
-        FaultAction::DisconnectAfter => {
-            let mut response = run.await;
-            Injected::Disconnected(response.extensions_mut().remove().unwrap_or_default())
-        }
+        FaultAction::DisconnectBefore => cut(Response::default()),
+        FaultAction::DisconnectAfter => cut(run.await),
         FaultAction::Conflict { field, value } => {
             match key {
                 // It may exist already, and the call itself refuses a bad name.
@@ -57,14 +50,14 @@ pub async fn inject(
                 Some(key) => drop(objects.interfere(key, &field, &value).await),
                 None => {}
             }
-            Injected::Answered(run.await)
+            run.await
         }
         FaultAction::Vanish => {
             if let Some(key) = key {
                 // It may be absent already.
                 drop(objects.drop_now(key).await);
             }
-            Injected::Answered(run.await)
+            run.await
         }
         FaultAction::PartialList { missing, code, message } => {
             let message = message.unwrap_or_else(|| format!("{missing} items could not be read"));
@@ -75,7 +68,7 @@ pub async fn inject(
                     list["errors"] = json!([error]);
                 }
             };
-            Injected::Answered(with_body(run.await, shorten).await)
+            with_body(run.await, shorten).await
         }
         FaultAction::Foreign { namespace } => {
             let widen = async |list: &mut Value| {
@@ -83,12 +76,12 @@ pub async fn inject(
                     items.extend(objects.items(kind, &namespace).await);
                 }
             };
-            Injected::Answered(with_body(run.await, widen).await)
+            with_body(run.await, widen).await
         }
         // The handler does what it asks for.
-        FaultAction::Write(_) => Injected::Answered(run.await),
-        FaultAction::Shuffle => Injected::Answered(with_body(run.await, async |body| reverse(body)).await),
-        FaultAction::Truncate { bytes } => Injected::Answered(truncate(run.await, bytes).await),
+        FaultAction::Write(_) => run.await,
+        FaultAction::Shuffle => with_body(run.await, async |body| reverse(body)).await,
+        FaultAction::Truncate { bytes } => truncate(run.await, bytes).await,
         FaultAction::Garbage { runs } => {
             instead(runs, run, answer::json(StatusCode::OK, r#"{"items": [{"name": "ep-"#)).await
         }
@@ -101,13 +94,22 @@ pub async fn inject(
     }
 }
 
-async fn instead(runs: Runs, run: impl Future<Output = Response<Body>> + Send, mut answer: Response<Body>) -> Injected {
+async fn instead(
+    runs: Runs,
+    run: impl Future<Output = Response<Body>> + Send,
+    mut answer: Response<Body>,
+) -> Response<Body> {
     if runs == Runs::First
         && let Some(trace) = run.await.extensions_mut().remove::<Trace>()
     {
         answer.extensions_mut().insert(trace);
     }
-    Injected::Answered(answer)
+    answer
+}
+
+fn cut(mut answer: Response<Body>) -> Response<Body> {
+    answer.extensions_mut().insert(Cut);
+    answer
 }
 
 /// An error answer; its text is that of the published specification for the status.

@@ -8,7 +8,7 @@ mod rule;
 use std::sync::{Mutex, PoisonError};
 
 pub use file::ScenarioError;
-pub use inject::{Injected, inject};
+pub use inject::{Cut, inject};
 pub use rule::{Call, FaultAction, Scenario};
 
 use rule::FaultRule;

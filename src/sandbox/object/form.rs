@@ -1,6 +1,5 @@
 //! The rules on single values, as the published specification names them.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use crate::kind::{Selector, SelectorError};
@@ -36,17 +35,8 @@ pub fn is_hostname(text: &str) -> bool {
         })
 }
 
-/// An IPv4 address, a slash, and 0 to 32; bits behind the prefix may be set.
-pub fn is_ipv4_prefix(text: &str) -> bool {
-    is_prefix::<Ipv4Addr>(text, 32)
-}
-
-/// An IPv6 address, a slash, and 0 to 128; bits behind the prefix may be set.
-pub fn is_ipv6_prefix(text: &str) -> bool {
-    is_prefix::<Ipv6Addr>(text, 128)
-}
-
-fn is_prefix<A: FromStr>(text: &str, longest: u8) -> bool {
+/// An address, a slash, and 0 to `longest`; bits behind the prefix may be set.
+pub fn is_prefix<A: FromStr>(text: &str, longest: u8) -> bool {
     let Some((address, length)) = text.split_once('/') else {
         return false;
     };

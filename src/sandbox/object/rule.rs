@@ -2,6 +2,7 @@
 //! checked.
 
 use std::fmt::Display;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde_json::Value;
 
@@ -173,12 +174,12 @@ fn repeats<'v>(values: impl Iterator<Item = &'v Value>) -> bool {
 
 fn has_form(form: &str, text: &str) -> bool {
     match form {
-        "ip" => text.parse::<std::net::IpAddr>().is_ok(),
-        "ipv4" => text.parse::<std::net::Ipv4Addr>().is_ok(),
-        "ipv6" => text.parse::<std::net::Ipv6Addr>().is_ok(),
-        "ipv4_prefix" => form::is_ipv4_prefix(text),
-        "ipv6_prefix" => form::is_ipv6_prefix(text),
-        "ip_prefix" => form::is_ipv4_prefix(text) || form::is_ipv6_prefix(text),
+        "ip" => text.parse::<IpAddr>().is_ok(),
+        "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
+        "ipv6" => text.parse::<Ipv6Addr>().is_ok(),
+        "ipv4_prefix" => form::is_prefix::<Ipv4Addr>(text, 32),
+        "ipv6_prefix" => form::is_prefix::<Ipv6Addr>(text, 128),
+        "ip_prefix" => has_form("ipv4_prefix", text) || has_form("ipv6_prefix", text),
         "hostname" => form::is_hostname(text),
         "k8s_label_selector" => form::selector(text).is_ok(),
         _ => true,
