@@ -15,7 +15,7 @@ use super::line::{Line, Part};
 use super::view::View;
 use super::{Applied, Report, TextView, Validation, sarif, time};
 use crate::drift::{Check, Shard, Verdict};
-use crate::model::{Key, SourceLocation, words};
+use crate::model::{Key, SourceLocation, grouped, words};
 use crate::plan::{ActionKind, Digest, Plan};
 
 /// Names that a list of stacks without an end of its own shows.
@@ -416,16 +416,10 @@ impl<'a> Fleet<'a> {
 
     /// The stacks of which there is nothing but a reason, by the reason.
     pub fn without_result(&self) -> Vec<SharedReason<'_>> {
-        let mut found: Vec<SharedReason<'_>> = Vec::new();
-        for part in &self.parts {
-            let Some(reason) = part.reason() else { continue };
-            let (state, name) = (part.state(), part.name().into_owned());
-            match found.iter_mut().find(|known| known.reason == reason && known.state == state) {
-                Some(known) => known.names.push(name),
-                None => found.push(SharedReason { state, reason, names: vec![name] }),
-            }
-        }
-        found
+        let parts = self.parts.iter();
+        let reasons = parts.filter_map(|part| Some(((part.state(), part.reason()?), part.name().into_owned())));
+        let groups = grouped(reasons).into_iter();
+        groups.map(|((state, reason), names)| SharedReason { state, reason, names }).collect()
     }
 
     /// Whether the stacks with nothing to report are so many that a report for people only counts them.

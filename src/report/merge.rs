@@ -2,7 +2,7 @@
 //! missing, too old, in two files or not readable is reported at its place, and then the whole is unknown: nothing is
 //! concluded from input that is not whole. No IO; the clock is passed in.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use super::check_document::{CheckDocument, SavedResult, SavedStack};
 use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
 use super::{safe, time};
 use crate::drift::{Check, Shard};
-use crate::model::Namespace;
+use crate::model::{Namespace, grouped};
 use crate::plan::Plan;
 
 /// How far the clock of a checker may be ahead.
@@ -29,7 +29,7 @@ pub struct MergedChecks {
 }
 
 /// What distinguishes two stacks.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct StackId {
     directory: String,
     environment: Option<String>,
@@ -39,7 +39,7 @@ struct StackId {
     shard: Option<Shard>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum StackIdentity {
     /// The digest in the document of a shard.
     Digest(String),
@@ -77,7 +77,11 @@ pub fn merge(
     let checked = times().min().zip(times().max());
     let names: Vec<String> = documents.iter().map(|(name, _)| name.clone()).collect();
     let mut parts = Vec::new();
-    let stacks = by_stack(documents);
+    // The entries of each stack, in the order in which the files first name it.
+    let stacks = grouped(documents.into_iter().enumerate().flat_map(|(number, (_, document))| {
+        let is_sharded = document.shard.is_some();
+        document.stacks.into_iter().map(move |entry| (StackId::of(&entry, is_sharded), (number, entry.result)))
+    }));
     let alike = alike(stacks.iter().map(|(id, _)| id));
     for (id, found) in stacks {
         let apart = id.apart(&alike);
@@ -178,23 +182,6 @@ fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
         problems.extend(left.map(|namespace| problem(format!("namespace {namespace}{of_what}"))));
     }
     problems
-}
-
-/// The entries of each stack, in the order in which the files first name it.
-fn by_stack(documents: Vec<(String, CheckDocument)>) -> Vec<(StackId, Found)> {
-    let mut known: HashMap<StackId, usize> = HashMap::new();
-    let mut stacks: Vec<(StackId, Found)> = Vec::new();
-    for (number, (_, document)) in documents.into_iter().enumerate() {
-        for entry in document.stacks {
-            let id = StackId::of(&entry, document.shard.is_some());
-            let at = *known.entry(id.clone()).or_insert_with(|| {
-                stacks.push((id, Vec::new()));
-                stacks.len() - 1
-            });
-            stacks[at].1.push((number, entry.result));
-        }
-    }
-    stacks
 }
 
 impl StackId {

@@ -19,7 +19,7 @@ use crate::cli::{CommandError, Context, ExitStatus, Result, service, settings};
 use crate::drift::Shard;
 use crate::file::with_slashes;
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
-use crate::model::{Key, Namespace};
+use crate::model::{Key, Namespace, grouped};
 use crate::plan::MatchedFilters;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 use crate::report::{TextView, safe, text};
@@ -188,17 +188,13 @@ fn of_call<T>(done: &mut Vec<StackResult<T>>) -> Option<CommandError> {
 
 /// Prints what went wrong with the stacks, each cause once with the stacks that it hit.
 pub fn print_errors<T>(context: &Context, members: &[Member], done: &[StackResult<T>]) {
-    let (mut causes, mut known) = (Vec::<(&CommandError, Vec<String>)>::new(), BTreeMap::new());
-    for (member, result) in members.iter().zip(done) {
-        let Err(NoResult::Failed(error)) = result else { continue };
-        let at = *known.entry((error.to_string(), error.hints())).or_insert(causes.len());
-        match causes.get_mut(at) {
-            Some((_, names)) => names.push(member.name()),
-            None => causes.push((error, vec![member.name()])),
-        }
-    }
-    for (error, names) in causes {
-        context.output.error_of(&text::some_of(&names, NAMED), error);
+    let failed = members.iter().zip(done).filter_map(|(member, result)| match result {
+        Err(NoResult::Failed(error)) => Some(((error.to_string(), error.hints()), (error, member.name()))),
+        _ => None,
+    });
+    for (_, hit) in grouped(failed) {
+        let (errors, names): (Vec<&CommandError>, Vec<String>) = hit.into_iter().unzip();
+        context.output.error_of(&text::some_of(&names, NAMED), errors[0]);
     }
 }
 

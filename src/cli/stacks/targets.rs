@@ -1,7 +1,7 @@
 //! Which stacks a command is about: one, or several by their directories, by `--recursive`, or by the environments of
 //! `--env all`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::StacksArgs;
@@ -9,6 +9,7 @@ use crate::cli::context::StackEnvironment;
 use crate::cli::{CommandError, Context, Result, settings};
 use crate::file::real_path_or_given;
 use crate::load::{self, LoadOptions, config};
+use crate::model::grouped;
 use crate::report::fleet;
 
 /// The word that chooses every environment.
@@ -145,16 +146,8 @@ pub fn below_if_any(directories: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<&Path>
 
 /// The paths of the call by their stack, in the order of the call.
 fn by_root(context: &Context, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>> {
-    let mut order: BTreeMap<PathBuf, usize> = BTreeMap::new();
-    let mut stacks: Vec<Vec<PathBuf>> = Vec::new();
-    for path in given {
-        let at = *order.entry(settings::root(context, path)?).or_insert(stacks.len());
-        match stacks.get_mut(at) {
-            Some(paths) => paths.push(path.clone()),
-            None => stacks.push(vec![path.clone()]),
-        }
-    }
-    Ok(stacks)
+    let roots = given.iter().map(|path| Ok((settings::root(context, path)?, path.clone())));
+    Ok(grouped(roots.collect::<Result<Vec<_>>>()?).into_iter().map(|(_, paths)| paths).collect())
 }
 
 /// Every environment of a stack; settings that cannot be read are an error of the stack, and not of the call.

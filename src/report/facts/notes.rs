@@ -1,8 +1,7 @@
 //! The notes of a plan in words: what a reviewer should know besides the changes, such as endpoints that are not
 //! managed. One table has the text of each note; notes with the same text and reason become one line.
 
-use std::collections::HashMap;
-
+use crate::model::grouped;
 use crate::plan::{Note, Plan};
 use crate::report::line::{Line, foreign};
 
@@ -50,53 +49,37 @@ pub fn lines(plan: &Plan) -> Vec<Line<'static>> {
 
 /// The selected notes of a plan, a line each, in the order of the plan.
 pub fn lines_of(plan: &Plan, is_selected: impl Fn(&Note) -> bool) -> Vec<Line<'static>> {
-    let mut lines: Vec<NoteLine> = Vec::new();
-    let mut known: HashMap<(&str, String), usize> = HashMap::new();
-    for note in plan.shown_notes().filter(|note| is_selected(note)) {
-        let (text, reason, name) = of(note);
-        let at = *known.entry((text, reason)).or_insert_with_key(|(text, reason)| {
-            lines.push(NoteLine { text, reason: reason.clone(), names: Vec::new() });
-            lines.len() - 1
+    let notes = plan.shown_notes().filter(|note| is_selected(note)).map(of);
+    let notes = grouped(notes.map(|(text, reason, name)| ((text, reason), name)));
+    notes.into_iter().map(|((text, reason), names)| line(text, &reason, &names)).collect()
+}
+
+/// The line of the notes that have a text and a reason in common.
+fn line(text: &'static str, reason: &str, names: &[String]) -> Line<'static> {
+    let mut line = Line::default();
+    let mut rest = text;
+    while let Some((before, (part, after))) =
+        rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
+    {
+        line = line.and(before).and(match (part, part.split_once('|')) {
+            ("names", _) => Line::some_of(names.iter().cloned(), NAMES),
+            ("reason", _) => line![foreign(reason.to_owned())],
+            (_, Some((one, many))) => line![if names.len() == 1 { one } else { many }],
+            // The key of an endpoint names no kind.
+            (noun, None) if names.iter().any(|name| name.contains(':')) => {
+                let noun = match noun {
+                    "endpoint" => "object",
+                    "live endpoint" => "live object",
+                    "missing endpoint" => "missing object",
+                    other => other,
+                };
+                Line::count(names.len(), noun)
+            }
+            (noun, None) => Line::count(names.len(), noun),
         });
-        lines[at].names.push(name);
+        rest = after;
     }
-    lines.into_iter().map(NoteLine::line).collect()
-}
-
-/// Notes that make one line.
-struct NoteLine {
-    text: &'static str,
-    reason: String,
-    names: Vec<String>,
-}
-
-impl NoteLine {
-    fn line(self) -> Line<'static> {
-        let mut line = Line::default();
-        let mut rest = self.text;
-        while let Some((before, (part, after))) =
-            rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
-        {
-            line = line.and(before).and(match (part, part.split_once('|')) {
-                ("names", _) => Line::some_of(self.names.iter().cloned(), NAMES),
-                ("reason", _) => line![foreign(self.reason.clone())],
-                (_, Some((one, many))) => line![if self.names.len() == 1 { one } else { many }],
-                // The key of an endpoint names no kind.
-                (noun, None) if self.names.iter().any(|name| name.contains(':')) => {
-                    let noun = match noun {
-                        "endpoint" => "object",
-                        "live endpoint" => "live object",
-                        "missing endpoint" => "missing object",
-                        other => other,
-                    };
-                    Line::count(self.names.len(), noun)
-                }
-                (noun, None) => Line::count(self.names.len(), noun),
-            });
-            rest = after;
-        }
-        line.and(rest)
-    }
+    line.and(rest)
 }
 
 /// The text of a note, the reason that it shares with others, and the name of what it is about. In a text,

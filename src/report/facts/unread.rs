@@ -1,6 +1,7 @@
 //! The lists that could not be read, by cause: a wrong token or a closed port is one message, not one for each
 //! namespace and kind.
 
+use crate::model::grouped;
 use crate::plan::Plan;
 use crate::report::line::{Line, foreign, quoted};
 
@@ -18,14 +19,8 @@ pub struct Unread<'a> {
 
 /// Those of each reason, in the order in which the reasons first occur.
 pub fn by_reason<'a>(unknown: impl Iterator<Item = (impl ToString, &'a str)>) -> Vec<Unread<'a>> {
-    let mut groups: Vec<Unread<'a>> = Vec::new();
-    for (list, reason) in unknown {
-        match groups.iter_mut().find(|group| group.reason == reason) {
-            Some(group) => group.names.push(list.to_string()),
-            None => groups.push(Unread { names: vec![list.to_string()], reason }),
-        }
-    }
-    groups
+    let groups = grouped(unknown.map(|(list, reason)| (reason, list.to_string())));
+    groups.into_iter().map(|(reason, names)| Unread { names, reason }).collect()
 }
 
 /// What was to be read from a service, where nothing of it could be read, for one reason. Of a snapshot it is not the

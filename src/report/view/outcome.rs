@@ -1,12 +1,12 @@
 //! The view of what an apply did: what was not made and why, conflicts as a table of three values, the sum, the
 //! verification, and how to undo or resume the run; of a rehearsal of it; and of why a plan is not applied.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{Alarm, Block, Blocks, Table, consents, settings, unread};
 use crate::kind::KindName;
-use crate::model::{Json, Key, Scope};
+use crate::model::{Json, Key, Scope, grouped};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
@@ -114,18 +114,9 @@ fn why_unsent(step: &ChangeStep) -> Option<(&'static str, &str)> {
 
 /// The changes for which nothing was sent, those of one reason together.
 fn unsent(outcome: &Outcome) -> Blocks<'_> {
-    let mut reasons: Vec<((&str, &str), Vec<String>)> = Vec::new();
-    let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for step in &outcome.steps {
-        let Some(why) = why_unsent(step) else { continue };
-        let at = *places.entry(why).or_insert(reasons.len());
-        if at == reasons.len() {
-            reasons.push((why, Vec::new()));
-        }
-        reasons[at].1.push(format!("{} {}", step.action, step.key));
-    }
+    let why = |step| Some((why_unsent(step)?, format!("{} {}", step.action, step.key)));
     let mut blocks = Blocks::default();
-    for ((word, reason), steps) in reasons {
+    for ((word, reason), steps) in grouped(outcome.steps.iter().filter_map(why)) {
         let these = (steps.len() > 1).then(|| line![steps.len(), " changes: "]);
         let steps = Line::some_of(steps.into_iter(), NAMES);
         blocks.labelled(Role::Wrong, word, line![these, steps, ": ", foreign(reason)]);

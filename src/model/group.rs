@@ -1,0 +1,17 @@
+//! Values by a key that some of them share.
+
+use std::collections::BTreeMap;
+
+/// The values of each key, in the order in which the keys first occur.
+pub(crate) fn grouped<K: Ord + Clone, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut places: BTreeMap<K, usize> = BTreeMap::new();
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        let at = *places.entry(key).or_insert_with_key(|key| {
+            groups.push((key.clone(), Vec::new()));
+            groups.len() - 1
+        });
+        groups[at].1.push(value);
+    }
+    groups
+}
