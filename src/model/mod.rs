@@ -38,8 +38,8 @@ pub use layout::Layout;
 pub use live::{ListRead, Live, LiveItem, LiveObject, ReferredDelete, RelatedObject, UnknownField, UnsupportedItem};
 pub use object::{Object, StringMap};
 pub use ownership::{
-    APPLIED, AppliedCause, AppliedFields, COMMIT_DIGITS, LONGEST_RUN, Ownership, PROTECT, RUN_PENDING, STACK,
-    WrittenFor, is_ownership_annotation,
+    APPLIED, AppliedFields, COMMIT_DIGITS, Cause, LONGEST_RUN, Ownership, PROTECT, RUN_PENDING, STACK, WrittenFor,
+    is_ownership_annotation,
 };
 pub use problem::{Location, Problem, Segment};
 pub use rules::{LONGEST_ANNOTATION, check, warnings};

@@ -13,10 +13,13 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::field_digest::{
     KeyDigest, entries, field_digest, hidden_digest, hidden_slot, is_hidden, key_digest, slot, split, text_digest,
 };
-use super::{Field, Key, Object, StringMap};
+use super::{Field, Key, Object, StringMap, words};
 
 /// The annotation that names the stack.
 pub const STACK: &str = "trueup/stack";
@@ -78,16 +81,21 @@ pub enum WrittenFor {
     Unnamed,
 }
 
-/// Why a field of an annotated object differs from its definition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AppliedCause {
-    /// Live is as applied: the files moved on.
+/// Why a difference exists. For people: nothing decides by it but the verdict of `drift`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The files moved on.
     Pending,
-    /// The definition is as applied: someone changed live.
+    /// Someone changed live.
     Drift,
     /// Both moved.
     Both,
+    /// The live object carries no ownership annotations.
+    Unannotated,
 }
+
+words!(Cause { Pending = "pending", Drift = "drift", Both = "both", Unannotated = "unannotated" });
 
 /// Whether a definition may not set it: one of the two ownership annotations.
 pub fn is_ownership_annotation(annotation: &str) -> bool {
@@ -313,8 +321,8 @@ impl AppliedFields {
         self.digest(&slot) == field_digest(&slot, field, endpoint).as_deref()
     }
 
-    /// Why `field` differs between a live object and its definition.
-    pub fn cause(&self, field: &Field, live: &Object, desired: &Object) -> AppliedCause {
+    /// Why `field` differs between a live object and its definition: live is as applied, the definition is, or neither.
+    pub fn cause(&self, field: &Field, live: &Object, desired: &Object) -> Cause {
         let slot = slot(field);
         let applied = self.digest(&slot);
         let as_applied = |endpoint: &Object| applied == field_digest(&slot, field, endpoint).as_deref();
@@ -333,10 +341,10 @@ impl AppliedFields {
             differs && field.unit().is_some_and(is_of_live) && self.hidden_as_applied(field, desired)
         };
         match (live_as_applied, as_applied(desired)) {
-            (true, true) if is_changed_live() => AppliedCause::Drift,
-            (true, _) => AppliedCause::Pending,
-            (false, true) if self.hidden_as_applied(field, desired) => AppliedCause::Drift,
-            (false, _) => AppliedCause::Both,
+            (true, true) if is_changed_live() => Cause::Drift,
+            (true, _) => Cause::Pending,
+            (false, true) if self.hidden_as_applied(field, desired) => Cause::Drift,
+            (false, _) => Cause::Both,
         }
     }
 }
@@ -457,7 +465,7 @@ mod tests {
         let fields = old.applied.as_ref().expect("version 1 is read");
         assert_eq!(fields.written_for(&applied.key), WrittenFor::Unnamed);
         assert_eq!(fields.commit(), None);
-        assert_eq!(fields.cause(&Field::of_unit("port"), &applied, &moved), AppliedCause::Pending);
+        assert_eq!(fields.cause(&Field::of_unit("port"), &applied, &moved), Cause::Pending);
         assert_eq!(fields.text(), format!("1 r {entries}"));
         // It is written anew.
         assert!(!old.fits(&now));
@@ -469,9 +477,9 @@ mod tests {
         let moved = endpoint(r#"{"ip":"10.0.0.1","port":2}"#, "{}");
         let third = endpoint(r#"{"ip":"10.0.0.1","port":3}"#, "{}");
         let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(fields.cause(&Field::of_unit("port"), &applied, &moved), AppliedCause::Pending);
-        assert_eq!(fields.cause(&Field::of_unit("port"), &moved, &applied), AppliedCause::Drift);
-        assert_eq!(fields.cause(&Field::of_unit("port"), &moved, &third), AppliedCause::Both);
+        assert_eq!(fields.cause(&Field::of_unit("port"), &applied, &moved), Cause::Pending);
+        assert_eq!(fields.cause(&Field::of_unit("port"), &moved, &applied), Cause::Drift);
+        assert_eq!(fields.cause(&Field::of_unit("port"), &moved, &third), Cause::Both);
     }
 
     #[test]
@@ -483,8 +491,8 @@ mod tests {
         let wanted = target("c.d", "");
         let moved = target("e.f", r#","refresh_interval":300"#);
         let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(fields.cause(&Field::of_unit("target"), &filled, &wanted), AppliedCause::Pending);
-        assert_eq!(fields.cause(&Field::of_unit("target"), &moved, &applied), AppliedCause::Drift);
+        assert_eq!(fields.cause(&Field::of_unit("target"), &filled, &wanted), Cause::Pending);
+        assert_eq!(fields.cause(&Field::of_unit("target"), &moved, &applied), Cause::Drift);
     }
 
     #[test]
@@ -496,7 +504,7 @@ mod tests {
         let filled = place(r#"{"name":"ce01","namespace":"system","tenant":"acme-x","uid":"1","kind":"site"}"#);
         let wanted = place(r#"{"name":"ce02"}"#);
         let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(fields.cause(&Field::of_unit("where"), &filled, &wanted), AppliedCause::Pending);
+        assert_eq!(fields.cause(&Field::of_unit("where"), &filled, &wanted), Cause::Pending);
         let with_refs = |name: &str, refs: &str| {
             let site = format!(r#"{{"ref":[{{"name":"{name}"}}],"refs":[{refs}]}}"#);
             endpoint(&format!(r#"{{"ip":"10.0.0.1","where":{{"site":{site}}}}}"#), "{}")
@@ -505,7 +513,7 @@ mod tests {
         let full = r#""namespace":"shop","tenant":"acme-x","uid":"2""#;
         let filled = with_refs("ce01", &format!(r#"{{"name":"blue",{full}}},{{"name":"red",{full}}}"#));
         let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(fields.cause(&Field::of_unit("where"), &filled, &with_refs("ce01", "")), AppliedCause::Pending);
-        assert_eq!(fields.cause(&Field::of_unit("where"), &with_refs("ce01", ""), &applied), AppliedCause::Drift);
+        assert_eq!(fields.cause(&Field::of_unit("where"), &filled, &with_refs("ce01", "")), Cause::Pending);
+        assert_eq!(fields.cause(&Field::of_unit("where"), &with_refs("ce01", ""), &applied), Cause::Drift);
     }
 }

@@ -11,8 +11,8 @@ use super::{OwnershipAnnotations, Plan};
 use crate::diff::{self, CompareOptions};
 use crate::kind::{self, Message};
 use crate::model::{
-    AppliedCause, AppliedFields, Field, FieldError, Json, Key, LiveObject, Object, Ownership, RelatedObject, RunId,
-    STACK, SourceLocation, Spec, WrittenFor, words,
+    AppliedFields, Cause, Field, FieldError, Json, Key, LiveObject, Object, Ownership, RelatedObject, RunId, STACK,
+    SourceLocation, Spec, WrittenFor, words,
 };
 
 /// One endpoint that is created, replaced, created anew, deleted or annotated.
@@ -168,22 +168,6 @@ pub struct ChangePlaces {
     /// The values in a field that differ.
     pub values: BTreeMap<String, SourceLocation>,
 }
-
-/// Why a difference exists. For people: nothing decides by it but the verdict of `drift`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// The files moved on.
-    Pending,
-    /// Someone changed live.
-    Drift,
-    /// Both moved.
-    Both,
-    /// The live object carries no ownership annotations.
-    Unannotated,
-}
-
-words!(Cause { Pending = "pending", Drift = "drift", Both = "both", Unannotated = "unannotated" });
 
 /// Whose change a difference is, judged against a base branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -462,16 +446,6 @@ impl Action {
             | Action::Recreate { before, .. }
             | Action::Annotate { before }
             | Action::Delete { before, .. } => Some(before),
-        }
-    }
-}
-
-impl From<AppliedCause> for Cause {
-    fn from(cause: AppliedCause) -> Self {
-        match cause {
-            AppliedCause::Pending => Cause::Pending,
-            AppliedCause::Drift => Cause::Drift,
-            AppliedCause::Both => Cause::Both,
         }
     }
 }

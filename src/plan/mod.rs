@@ -28,12 +28,13 @@ mod settings;
 mod soundness;
 mod waves;
 
+pub use crate::model::Cause;
 pub use crate::model::policy::{GuardName, Prune};
 pub use approve::{Approval, ApprovalError, ApprovedPlan};
 pub use attribute::{DefinitionHistory, ONLY_THIS_CHANGE};
 pub use blocked::{BlockReason, BlockedChange, BrokenReference, Unchangeable, WrittenReference};
 pub use build::{PlanBuilder, arrange};
-pub use change::{Action, ActionKind, Attribution, BeforeImage, Cause, Change, ChangePlaces, Commit, FieldChange};
+pub use change::{Action, ActionKind, Attribution, BeforeImage, Change, ChangePlaces, Commit, FieldChange};
 pub use conflict::{Conflict, ThreeWay};
 pub use consent::RecordedConsent;
 pub use digest::Digest;

@@ -321,7 +321,7 @@ impl NamespaceBuilder<'_, '_> {
                 .iter()
                 .map(|Difference { field, live: before, desired: after }| {
                     let cause = applied.map_or(Cause::Unannotated, |applied| {
-                        applied.cause(field, &live.endpoint, &definition.endpoint).into()
+                        applied.cause(field, &live.endpoint, &definition.endpoint)
                     });
                     FieldChange::new(field.clone(), before.clone(), after.clone(), cause)
                 })

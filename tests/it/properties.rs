@@ -214,12 +214,12 @@ proptest! {
         let options = CompareOptions { applied: Some(applied_mark), ignored: &[], strict: false };
         for difference in diff::compare(&live, &applied, options) {
             let cause = applied_mark.cause(&difference.field, &live, &applied);
-            prop_assert_eq!(cause, trueup::model::AppliedCause::Drift, "{}", difference.field);
+            prop_assert_eq!(cause, trueup::model::Cause::Drift, "{}", difference.field);
         }
         for difference in diff::compare(&applied, &live, options) {
             if difference.field != Field::of_unit("where") {
                 let cause = applied_mark.cause(&difference.field, &applied, &live);
-                prop_assert_eq!(cause, trueup::model::AppliedCause::Pending, "{}", difference.field);
+                prop_assert_eq!(cause, trueup::model::Cause::Pending, "{}", difference.field);
             }
         }
     }
