@@ -10,9 +10,9 @@ use futures_util::stream;
 
 use super::ApplyOptions;
 use super::service::ObjectService;
-use super::step::{INTERRUPTED, StepStart, Worker};
+use super::step::{EarlierProgress, INTERRUPTED, Worker};
 use super::verify;
-use crate::model::{Key, Namespace, RunId};
+use crate::model::{Key, Namespace};
 use crate::plan::{ActionKind, Change, Plan, Waves};
 use crate::run::{
     ChangeProgress, ChangeResult, ChangeStep, Outcome, RunClosing, RunEvent, RunObserver, RunRecord, RunRecorder,
@@ -22,9 +22,6 @@ use crate::run::{
 /// Creates that are worked on for each that may be sent: while some are sent, the intents of the next
 /// reach the disk together, so that safety does not cost a flush a request.
 const AHEAD: usize = 3;
-
-/// How far an earlier run got with a change, and the names of the runs that wrote it.
-pub(super) type EarlierProgress<'a> = (ChangeProgress<'a>, &'a [RunId]);
 
 /// Runs the plan, each change from the point that an earlier run left it at, if there was one.
 pub(super) async fn run<'b, S: ObjectService, R: RunRecorder, O: RunObserver>(
@@ -126,17 +123,12 @@ async fn work<'c, S: ObjectService, R: RunRecorder, O: RunObserver>(
 ) -> (&'c Change, ChangeStep) {
     let started = worker.options.clock.now();
     let over = earlier.and_then(|(progress, _)| progress.done());
-    let start = match earlier {
-        None => StepStart::Fresh,
-        Some((ChangeProgress::InDoubt(intent, _), runs)) => StepStart::InDoubt(intent, runs),
-        Some(_) => StepStart::Read,
-    };
     let mut requests = Vec::new();
     let result = match (over, held) {
         (Some(result), _) => result.clone(),
-        (None, None) => worker.make(change, start, &mut requests).await,
+        (None, None) => worker.make(change, earlier, &mut requests).await,
         // A write in doubt stays in doubt while nothing is sent: it is not skipped.
-        (None, Some(reason)) if matches!(start, StepStart::InDoubt(..)) => {
+        (None, Some(reason)) if matches!(earlier, Some((ChangeProgress::InDoubt(..), _))) => {
             ChangeResult::InDoubt { reason: reason.to_owned() }
         }
         (None, Some(reason)) => ChangeResult::Skipped { reason: reason.to_owned() },

@@ -20,7 +20,8 @@ use crate::api::{ApiError, AttemptHistory, Certainty, CurrentState, WriteDepartu
 use crate::model::{Key, RelatedObject, RunId};
 use crate::plan::{Action, ActionKind, BeforeImage, Change, Conflict};
 use crate::run::{
-    ChangeResult, ChangeStep, Confirmation, Intent, RunEvent, RunObserver, RunRecorder, Urgency, WriteRequest,
+    ChangeProgress, ChangeResult, ChangeStep, Confirmation, Intent, RunEvent, RunObserver, RunRecorder, Urgency,
+    WriteRequest,
 };
 
 /// Times that one write is sent at most.
@@ -40,16 +41,8 @@ const MOST_GOING_LOOKS: u32 = 7;
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
 const NO_JOURNAL: &str = "the journal could not be written, so nothing more is sent";
 
-/// Where the work on a change begins.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum StepStart<'a> {
-    /// Nothing was sent before.
-    Fresh,
-    /// An earlier run tried and did not make it: live is looked at first, for a create too.
-    Read,
-    /// An earlier run was about to send this, or sent it.
-    InDoubt(&'a Intent, &'a [RunId]),
-}
+/// How far an earlier run got with a change, and the names of the runs that wrote it.
+pub(super) type EarlierProgress<'a> = (ChangeProgress<'a>, &'a [RunId]);
 
 /// Works on single changes of a run.
 pub(super) struct Worker<'a, S, R, O> {
@@ -173,18 +166,23 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
     }
 
     /// Makes one change and returns its result; `requests` receives the ids of its writes and of a read that failed.
-    pub(super) async fn make(&self, change: &Change, start: StepStart<'_>, requests: &mut Vec<String>) -> ChangeResult {
+    pub(super) async fn make(
+        &self,
+        change: &Change,
+        earlier: Option<EarlierProgress<'_>>,
+        requests: &mut Vec<String>,
+    ) -> ChangeResult {
         let ignored = self.options.ignore.fields(&change.key);
-        let (intent, runs) = match start {
-            StepStart::InDoubt(intent, runs) => (Some(intent), runs),
-            StepStart::Fresh | StepStart::Read => (None, &[][..]),
+        let (intent, runs) = match earlier {
+            Some((ChangeProgress::InDoubt(intent, _), runs)) => (Some(intent), runs),
+            _ => (None, &[][..]),
         };
         let targets = TargetState::new(change, &self.options.run, ignored.clone()).and_then(|target| {
-            let earlier: Result<Vec<_>, _> =
+            let others: Result<Vec<_>, _> =
                 runs.iter().map(|run| TargetState::new(change, run, ignored.clone())).collect();
-            Ok((target, earlier?))
+            Ok((target, others?))
         });
-        let (target, earlier) = match targets {
+        let (target, others) = match targets {
             Ok(targets) => targets,
             Err(reason) => return undecided(ChangeResult::Failed { reason }, intent.is_some()),
         };
@@ -194,10 +192,11 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         }
         let mut progress = Progress {
             target: &target,
-            earlier: &earlier,
+            earlier: &others,
             tried: intent.map(|intent| TriedWrite::of_earlier_run(intent.clone())),
             may_be_made: intent.is_some(),
-            is_new: matches!((start, &change.action), (StepStart::Fresh, Action::Create { .. })),
+            // What an earlier run tried is looked at first, a create too.
+            is_new: earlier.is_none() && matches!(change.action, Action::Create { .. }),
             sent: 0,
             refused: AttemptHistory::default(),
             stored: None,
