@@ -14,7 +14,7 @@ use trueup::load::{self, SourceFile};
 use trueup::model::{
     Definition, Desired, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Object, Ownership, Scope,
 };
-use trueup::plan::{self, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
+use trueup::plan::{self, Allowances, Ignore, Plan, PlanInput, Selection, ServiceId};
 use trueup::report::TextView;
 use trueup::report::{self, Format, Report};
 
@@ -103,18 +103,18 @@ fn live(count: usize, changed: Changed) -> Live {
 
 fn arrange(desired: &Desired, live: &Live) -> Plan {
     plan::arrange(
+        Plan {
+            stack: Some(STACK.to_owned()),
+            service: ServiceId { base_url: "https://bench.example.net".to_owned(), layout: Layout::Uniform },
+            ..Plan::default()
+        },
         PlanInput {
             desired,
-            stack: Some(STACK),
-            namespaces: Some(&BTreeSet::from([Namespace::parse("shop").expect("a name")])),
+            namespaces: &BTreeSet::from([Namespace::parse("shop").expect("a name")]),
             kinds: &BTreeSet::new(),
-            settings: &PlanSettings::default(),
             ignore: &Ignore::default(),
             allow: &Allowances::default(),
             selection: &Selection::all(),
-            service: &ServiceId { base_url: "https://bench.example.net".to_owned(), layout: Layout::Uniform },
-            source: &PlanSource::default(),
-            tool_version: "bench",
         },
         live,
     )

@@ -171,7 +171,6 @@ fn settled(record: &RunRecord) {
         only: &|_| true,
         ignore: &Ignore::default(),
         allow: &Allowances::default(),
-        tool_version: "fuzz",
     });
     assert!(undo.changes.is_empty(), "changes are planned from a read that is unknown");
 }

@@ -245,20 +245,12 @@ impl Session<'_> {
     async fn build(&self, source: &LiveSource, check: Option<&DriftState>) -> Result<Plan> {
         let (context, stack) = (self.context, &self.stack);
         let config = &stack.loaded.config;
-        let service = source.service();
-        let name = settings::stack(context, config)?;
-        let listed: BTreeSet<_> = config.namespaces.iter().chain(&self.pruned).cloned().collect();
-        let input = PlanInput {
-            desired: &stack.loaded.desired,
-            stack: name.as_deref(),
-            namespaces: (!listed.is_empty()).then_some(&listed),
-            kinds: &config.kinds,
-            settings: &settings::plan_settings(config, self.change.adopt, &self.pruned),
-            ignore: &settings::ignore(config)?,
-            allow: &self.allow,
-            selection: &stack.selection,
-            service: &service,
-            source: &PlanSource {
+        let plan = Plan {
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            service: source.service(),
+            stack: settings::stack(context, config)?,
+            settings: settings::plan_settings(config, self.change.adopt, &self.pruned),
+            source: PlanSource {
                 origin: PlanOrigin::Directory(stack.directory.clone()),
                 environment: context.global.env.clone(),
                 filters: stack.filters.clone(),
@@ -266,9 +258,17 @@ impl Session<'_> {
                 kinds: stack.loaded.kinds().into_iter().filter(|kind| !kind.is_endpoint()).collect(),
                 ..PlanSource::default()
             },
-            tool_version: env!("CARGO_PKG_VERSION"),
+            ..Plan::default()
         };
-        let mut builder = PlanBuilder::new(input);
+        let input = PlanInput {
+            desired: &stack.loaded.desired,
+            namespaces: &config.namespaces.iter().chain(&self.pruned).cloned().collect(),
+            kinds: &config.kinds,
+            ignore: &settings::ignore(config)?,
+            allow: &self.allow,
+            selection: &stack.selection,
+        };
+        let mut builder = PlanBuilder::new(plan, input);
         let asked = context.environment.now();
         let requests =
             source.read(&self.namespaces(), &stack.loaded.kinds(), |scope, read| builder.take(scope, &read)).await;

@@ -18,8 +18,8 @@ pub enum MissingCause {
     },
     /// That cannot be decided.
     Unknown {
-        /// Why; nothing where that needs no note.
-        reason: Option<String>,
+        /// Why.
+        reason: String,
     },
 }
 
@@ -87,7 +87,7 @@ impl Past {
                 let reason = format!(
                     "{removed} removed the definition after {commit} was applied, and whether that was applied is unknown"
                 );
-                MissingCause::Unknown { reason: Some(reason) }
+                MissingCause::Unknown { reason }
             }
             // What the service shows was applied after the check had seen it: that run deleted it.
             GitPast::NotDefined { applied } if seen > withdrawn.max(Some(applied)) => {
@@ -97,7 +97,7 @@ impl Past {
             GitPast::Unknown { reason } => match seen.max(left_in_place) {
                 Some(in_place) if Some(in_place) > withdrawn => MissingCause::Deleted { commit: None },
                 _ if withdrawn.is_some() => MissingCause::Pending,
-                _ => MissingCause::Unknown { reason: Some(reason) },
+                _ => MissingCause::Unknown { reason },
             },
         }
     }
@@ -130,8 +130,7 @@ impl Plan {
                 }
                 MissingCause::Unknown { reason } => {
                     change.cause = Some(Cause::Pending);
-                    let note = reason.map(|reason| Note::DeletesUnknown { key: change.key.clone(), reason });
-                    self.notes.extend(note);
+                    self.notes.push(Note::DeletesUnknown { key: change.key.clone(), reason });
                 }
             }
         }
@@ -188,7 +187,7 @@ mod tests {
     fn the_last_of_what_is_known_decides() {
         let by_commit = MissingCause::Deleted { commit: Some("a".repeat(40)) };
         let deleted = MissingCause::Deleted { commit: None };
-        let is_unknown = |past: Past| matches!(past.cause(), MissingCause::Unknown { reason: Some(_) });
+        let is_unknown = |past: Past| matches!(past.cause(), MissingCause::Unknown { .. });
         let unknown = || GitPast::Unknown { reason: "shallow".to_owned() };
         // What git says of the newest commit that was applied, and a later run of trueup that took it away.
         assert_eq!(past(defined(None)).cause(), by_commit);

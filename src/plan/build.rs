@@ -5,11 +5,28 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::namespace::{self, KeysByDigest};
 use super::references;
-use super::{MatchedFilters, NamedCommits, Note, Plan, PlanInput, ScopeRead, ScopeState};
+use super::{Allowances, Ignore, MatchedFilters, NamedCommits, Note, Plan, ScopeRead, ScopeState, Selection};
 use crate::kind::KindName;
-use crate::model::{Definition, Key, ListRead, Live, LiveItem, Namespace, Scope};
+use crate::model::{Definition, Desired, Key, ListRead, Live, LiveItem, Namespace, Scope};
 
-/// Decides what will be done.
+/// What a plan is made of beside its service, its stack, its settings and its source, which it has already.
+#[derive(Clone, Copy)]
+pub struct PlanInput<'a> {
+    /// All definitions.
+    pub desired: &'a Desired,
+    /// The namespaces in which deletes may be planned.
+    pub namespaces: &'a BTreeSet<Namespace>,
+    /// The kinds of which deletes may be planned, besides endpoints.
+    pub kinds: &'a BTreeSet<KindName>,
+    /// Fields that are left out of comparison.
+    pub ignore: &'a Ignore,
+    /// What was allowed by name.
+    pub allow: &'a Allowances,
+    /// The filters of the call.
+    pub selection: &'a Selection,
+}
+
+/// Decides what will be done, and adds it to `plan`, which has its service, stack, settings and source.
 ///
 /// # Guarantees
 /// - Nothing at all is planned for a kind in a namespace whose list is unknown.
@@ -26,8 +43,8 @@ use crate::model::{Definition, Key, ListRead, Live, LiveItem, Namespace, Scope};
 /// # Caveats
 /// Who refers to an endpoint that would go is not in a list: see [`Plan::refer`]. Whether a missing
 /// object was ever applied is neither: see [`Plan::judge_missing`].
-pub fn arrange(input: PlanInput<'_>, live: &Live) -> Plan {
-    let mut arrangement = PlanBuilder::new(input);
+pub fn arrange(plan: Plan, input: PlanInput<'_>, live: &Live) -> Plan {
+    let mut arrangement = PlanBuilder::new(plan, input);
     for (scope, read) in &live.lists {
         arrangement.take(scope, read);
     }
@@ -48,21 +65,13 @@ pub struct PlanBuilder<'f> {
 }
 
 impl<'f> PlanBuilder<'f> {
-    /// A plan over nothing yet.
+    /// A builder of `plan`, which is over nothing yet.
     #[must_use]
-    pub fn new(input: PlanInput<'f>) -> Self {
+    pub fn new(plan: Plan, input: PlanInput<'f>) -> Self {
         let mut definitions: HashMap<_, Vec<_>> = HashMap::new();
         for (key, definition) in &input.desired.definitions {
             definitions.entry((&key.namespace, key.kind)).or_default().push(definition);
         }
-        let plan = Plan {
-            tool_version: input.tool_version.to_owned(),
-            service: input.service.clone(),
-            stack: input.stack.map(str::to_owned),
-            settings: input.settings.clone(),
-            source: input.source.clone(),
-            ..Plan::default()
-        };
         let mut kinds = definitions.keys().map(|(_, kind)| *kind).chain(input.kinds.iter().copied());
         let live = kinds.any(|kind| !kind.is_endpoint()).then(BTreeSet::new);
         let (commits, by_digest, matched) = Default::default();
@@ -107,15 +116,15 @@ impl<'f> PlanBuilder<'f> {
     /// What the filters matched of what was taken in; nothing where a list that they may reach is unknown, or is not
     /// among those taken in.
     pub fn matched(&self) -> Option<&MatchedFilters> {
-        let PlanInput { selection, desired, source, .. } = self.input;
+        let PlanInput { selection, desired, .. } = self.input;
         let known = |scope: &Scope| match self.plan.scope.get(scope) {
             Some(ScopeState { read: ScopeRead::Complete { .. }, .. }) => true,
             None if self.plan.notes.contains(&Note::NotOffered { scope: scope.clone() }) => true,
             Some(_) | None => !selection.reaches(scope, desired),
         };
-        let mut kinds = source.kinds.clone();
+        let mut kinds = self.plan.source.kinds.clone();
         kinds.insert(KindName::ENDPOINT);
-        let listed = Scope::each(self.input.namespaces.into_iter().flatten(), &kinds);
+        let listed = Scope::each(self.input.namespaces, &kinds);
         let defined =
             self.definitions.keys().map(|(namespace, kind)| Scope { namespace: (*namespace).clone(), kind: *kind });
         let mut all = self.plan.scope.keys().cloned().chain(defined).chain(listed);

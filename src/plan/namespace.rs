@@ -38,9 +38,9 @@ pub(super) fn arrange<'f>(
     read: &ListRead,
     wanted: &[&Definition],
 ) -> ScopeState {
-    let is_listed = input.namespaces.is_some_and(|listed| listed.contains(&scope.namespace))
-        && (scope.kind.is_endpoint() || input.kinds.contains(&scope.kind));
-    let pruned = input.stack.is_some() && is_listed;
+    let is_listed =
+        input.namespaces.contains(&scope.namespace) && (scope.kind.is_endpoint() || input.kinds.contains(&scope.kind));
+    let pruned = plan.stack.is_some() && is_listed;
     let selected = input.selection.reaches(scope, input.desired);
     let items = match read.known() {
         Ok(items) => items,
@@ -106,11 +106,11 @@ struct NamespaceBuilder<'a, 'f> {
 
 impl NamespaceBuilder<'_, '_> {
     fn annotates(&self) -> bool {
-        self.input.settings.safeguards.ownership_annotations
+        self.plan.settings.safeguards.ownership_annotations
     }
 
     fn owner<'m>(&self, key: &Key, ownership: Option<&'m Ownership>) -> Owner<'m> {
-        Owner::of(ownership, key, self.input.stack)
+        Owner::of(ownership, key, self.plan.stack.as_deref())
     }
 
     /// Remembers the commit that an object of the stack names, and the runs that they name with it.
@@ -155,7 +155,8 @@ impl NamespaceBuilder<'_, '_> {
     fn missing(&mut self, definition: &Definition) {
         let key = definition.endpoint.key.clone();
         let action = Action::Create { wanted: definition.endpoint.clone() };
-        let wanted = || OwnershipAnnotations::wanted(Ownership::wanted(&definition.endpoint, self.input.stack), None);
+        let wanted =
+            || OwnershipAnnotations::wanted(Ownership::wanted(&definition.endpoint, self.plan.stack.as_deref()), None);
         let change = Change {
             cause: Some(Cause::Pending),
             ownership: self.annotates().then(wanted),
@@ -186,7 +187,7 @@ impl NamespaceBuilder<'_, '_> {
         }
         let ignored = self.input.ignore.fields(key);
         let applied = owner.applied(ownership.as_ref());
-        let strict = self.input.settings.safeguards.strict.contains(&key.kind);
+        let strict = self.plan.settings.safeguards.strict.contains(&key.kind);
         let options = CompareOptions { applied, ignored: &ignored, strict };
         let differences = diff::compare(&live.endpoint, &definition.endpoint, options);
         let unknown = live.unknown.iter().filter(|field| !field.blocks);
@@ -294,7 +295,7 @@ impl NamespaceBuilder<'_, '_> {
     /// Notes that an object which is as defined is not owned yet.
     fn note_equal(&mut self, key: &Key, owner: Owner<'_>) {
         match owner {
-            Owner::Nobody | Owner::Copied if !self.input.settings.adopt => {
+            Owner::Nobody | Owner::Copied if !self.plan.settings.adopt => {
                 self.plan.notes.push(Note::Unannotated { key: key.clone() });
             }
             Owner::Unstacked => self.plan.notes.push(Note::Unstacked { key: key.clone() }),
@@ -327,11 +328,13 @@ impl NamespaceBuilder<'_, '_> {
                 })
                 .collect();
             // Without annotations nothing is taken over.
-            let adopts = !owner.is_ours() && self.input.settings.safeguards.ownership_annotations;
+            let adopts = !owner.is_ours() && self.plan.settings.safeguards.ownership_annotations;
             let action = Action::Replace { fields, adopts, before: BeforeImage::of(live) };
             // Where none are wanted, those that are there stay true, or they would give later differences a false cause.
             let ownership = match ownership.filter(|_| applied.is_some()) {
-                _ if self.annotates() => Some(OwnershipAnnotations::wanted(wanted(self.input.stack), applied)),
+                _ if self.annotates() => {
+                    Some(OwnershipAnnotations::wanted(wanted(self.plan.stack.as_deref()), applied))
+                }
                 Some(theirs) => Some(OwnershipAnnotations::wanted(wanted(theirs.stack.as_deref()), applied).fitting()),
                 None => None,
             };
@@ -344,13 +347,13 @@ impl NamespaceBuilder<'_, '_> {
         let takes_over = match owner {
             // Written by trueup for this key, and defined by this stack: it is plain whose it is.
             Owner::Ours | Owner::Unverified | Owner::Moved(_) | Owner::Unstacked => true,
-            Owner::Nobody | Owner::Copied => self.input.settings.adopt,
+            Owner::Nobody | Owner::Copied => self.plan.settings.adopt,
             Owner::Foreign(_) => self.input.allow.foreign_stack(&key),
         };
         if !self.annotates() || !takes_over {
             return None;
         }
-        let wanted = wanted(self.input.stack);
+        let wanted = wanted(self.plan.stack.as_deref());
         if ownership.is_some_and(|ownership| ownership.fits(&wanted)) {
             return None;
         }
@@ -377,7 +380,7 @@ impl NamespaceBuilder<'_, '_> {
                 }
                 let stack = raw["metadata"]["annotations"][STACK].as_str();
                 // As of any other, nothing is said of what another stack owns.
-                if stack.is_none_or(|theirs| Some(theirs) == self.input.stack) {
+                if stack.is_none_or(|theirs| Some(theirs) == self.plan.stack.as_deref()) {
                     self.plan.notes.push(Note::Unsupported { key, reason: unsupported.reason.clone() });
                 }
                 return;
@@ -390,9 +393,9 @@ impl NamespaceBuilder<'_, '_> {
             return;
         }
         let ownership = Ownership::read(&live.endpoint.annotations);
-        let prune = if self.pruned { self.input.settings.safeguards.prune } else { Prune::None };
+        let prune = if self.pruned { self.plan.settings.safeguards.prune } else { Prune::None };
         let owner = self.owner(&key, ownership.as_ref());
-        if self.input.stack.is_some() {
+        if self.plan.stack.is_some() {
             self.note_commit(owner, ownership.as_ref());
         }
         if owner == Owner::Copied {

@@ -18,7 +18,7 @@ fn world() -> World {
                 world.reads.insert(scope, ListRead::Complete { items: BTreeMap::new() });
             }
         }
-        world.namespaces = Some(["shop", "pay"].map(|name| Namespace::parse(name).expect("a name")).into());
+        world.namespaces = ["shop", "pay"].map(|name| Namespace::parse(name).expect("a name")).into();
     })
 }
 
@@ -344,7 +344,7 @@ fn the_work_on_many_namespaces_grows_with_their_number() {
             let scope = Scope { namespace: namespace.clone(), kind };
             world.reads.entry(scope).or_insert_with(|| ListRead::Complete { items: BTreeMap::new() });
         }
-        world.with(|world| (world.kinds, world.namespaces) = (kinds.clone(), Some(named)))
+        world.with(|world| (world.kinds, world.namespaces) = (kinds.clone(), named))
     };
     let changes: [(&str, Change); 4] = [
         ("in sync", |world, pool| world.live(ours(&pool)).defined(pool)),

@@ -73,8 +73,6 @@ pub struct RollbackInput<'a> {
     pub ignore: &'a Ignore,
     /// What was allowed by name.
     pub allow: &'a Allowances,
-    /// The version of this program.
-    pub tool_version: &'a str,
 }
 
 /// A plan that restores what a run wrote over.
@@ -97,7 +95,7 @@ pub struct RollbackInput<'a> {
 pub fn rollback(input: RollbackInput<'_>) -> Plan {
     let undone = input.undone.plan;
     let mut plan = Plan {
-        tool_version: input.tool_version.to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         service: undone.service.clone(),
         stack: undone.stack.clone(),
         settings: undone.settings.clone(),

@@ -23,7 +23,6 @@ fn rolled_back(changes: Vec<Change>, now: Vec<LiveObject>, definitions: &[Desire
         only: &|_| true,
         ignore: &Ignore::default(),
         allow: &Allowances::default(),
-        tool_version: "test",
     })
 }
 

@@ -44,7 +44,7 @@ fn an_object_of_ours_without_a_definition_is_deleted_unless_nothing_is_pruned() 
 #[test]
 fn nothing_is_deleted_in_a_namespace_that_is_not_listed_or_without_a_stack() {
     let object = annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
-    let unlisted = World::new().live(object).with(|world| world.namespaces = Some(BTreeSet::new()));
+    let unlisted = World::new().live(object).with(|world| world.namespaces = BTreeSet::new());
     assert_eq!(unlisted.lines(), ["orphan a"]);
     let object = annotated(live(endpoint("a", 1)), &endpoint("a", 1), None);
     let no_stack = World::new().live(object).with(|world| world.stack = None);

@@ -75,7 +75,6 @@ fn neither_a_rollback_nor_the_rest_of_a_run_searches_all_changes_for_each() {
             only: &|_| true,
             ignore: &Ignore::default(),
             allow: &Allowances::default(),
-            tool_version: "test",
         };
         count(|| assert_eq!(rollback(input).changes.len(), writes))
     });

@@ -47,7 +47,7 @@ pub(crate) struct World {
     pub(crate) desired: Desired,
     pub(crate) reads: BTreeMap<Scope, ListRead>,
     pub(crate) stack: Option<&'static str>,
-    pub(crate) namespaces: Option<BTreeSet<Namespace>>,
+    pub(crate) namespaces: BTreeSet<Namespace>,
     pub(crate) kinds: BTreeSet<KindName>,
     pub(crate) settings: PlanSettings,
     pub(crate) ignore: Ignore,
@@ -65,7 +65,7 @@ impl World {
             desired: Desired::default(),
             reads: BTreeMap::from([(Scope::endpoints(shop()), ListRead::Complete { items: BTreeMap::new() })]),
             stack: Some(STACK),
-            namespaces: Some(BTreeSet::from([shop()])),
+            namespaces: BTreeSet::from([shop()]),
             kinds: BTreeSet::new(),
             settings: PlanSettings::default(),
             ignore: Ignore::default(),
@@ -120,21 +120,23 @@ impl World {
         reads: impl Iterator<Item = (&'r Scope, &'r ListRead)>,
         then: impl FnOnce(PlanBuilder<'_>) -> R,
     ) -> R {
-        let service = ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
-        let source = PlanSource { kinds: self.kinds.clone(), ..PlanSource::default() };
-        let mut builder = PlanBuilder::new(PlanInput {
+        let plan = Plan {
+            tool_version: "test".to_owned(),
+            service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
+            stack: self.stack.map(str::to_owned),
+            settings: self.settings.clone(),
+            source: PlanSource { kinds: self.kinds.clone(), ..PlanSource::default() },
+            ..Plan::default()
+        };
+        let input = PlanInput {
             desired: &self.desired,
-            stack: self.stack,
-            namespaces: self.namespaces.as_ref(),
+            namespaces: &self.namespaces,
             kinds: &self.kinds,
-            settings: &self.settings,
             ignore: &self.ignore,
             allow: &self.allow,
             selection: &self.selection,
-            service: &service,
-            source: &source,
-            tool_version: "test",
-        });
+        };
+        let mut builder = PlanBuilder::new(plan, input);
         reads.for_each(|(scope, read)| builder.take(scope, read));
         then(builder)
     }

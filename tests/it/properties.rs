@@ -7,7 +7,7 @@ use trueup::diff::{self, CompareOptions};
 use trueup::model::{
     Field, Json, Key, Layout, ListRead, Live, LiveItem, LiveObject, Namespace, Object, Ownership, Scope,
 };
-use trueup::plan::{self, Action, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
+use trueup::plan::{self, Action, Allowances, Ignore, Plan, PlanInput, PlanSettings, Selection, ServiceId};
 
 use crate::strategies;
 
@@ -40,18 +40,19 @@ pub fn planned(definitions: Vec<Object>, live: &BTreeMap<Key, Object>, settings:
         }
     }
     plan::arrange(
+        Plan {
+            stack: Some(STACK.to_owned()),
+            settings: settings.clone(),
+            service: ServiceId { base_url: "http://x".to_owned(), layout: Layout::Uniform },
+            ..Plan::default()
+        },
         PlanInput {
             desired: &strategies::desired(definitions),
-            stack: Some(STACK),
-            namespaces: Some(&namespaces()),
+            namespaces: &namespaces(),
             kinds: &BTreeSet::new(),
-            settings,
             ignore: &Ignore::default(),
             allow: &Allowances::default(),
             selection: &Selection::all(),
-            service: &ServiceId { base_url: "http://x".to_owned(), layout: Layout::Uniform },
-            source: &PlanSource::default(),
-            tool_version: "test",
         },
         &Live { lists: reads, requests: 0 },
     )

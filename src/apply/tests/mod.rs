@@ -24,7 +24,7 @@ use crate::model::{
     Definition, Desired, Json, Key, ListRead, Live, LiveItem, LiveObject, Namespace, Object, RelatedObject, RunId,
     Scope, UnsupportedItem,
 };
-use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection};
+use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, Selection};
 use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunHeader, RunObserver,
     RunRecord, RunRecorder, RunTrigger, Urgency, Verification, WriteRequest,
@@ -174,21 +174,21 @@ fn plan_of(state: &State, wanted: Vec<Object>) -> Plan {
     let read = ListRead::Complete { items: items(state, &namespace) };
     let live = Live { lists: [(Scope::endpoints(namespace.clone()), read)].into(), requests: 1 };
     plan::arrange(
-        PlanInput {
-            desired: &desired,
-            stack: Some(STACK),
-            namespaces: Some(&[namespace].into()),
-            kinds: &BTreeSet::new(),
-            settings: &PlanSettings::default(),
-            ignore: &Ignore::default(),
-            allow: &Allowances::default(),
-            selection: &Selection::default(),
-            service: &plan::ServiceId {
+        Plan {
+            stack: Some(STACK.to_owned()),
+            service: plan::ServiceId {
                 base_url: "http://sandbox.localhost".to_owned(),
                 layout: crate::model::Layout::default(),
             },
-            source: &PlanSource::default(),
-            tool_version: "0",
+            ..Plan::default()
+        },
+        PlanInput {
+            desired: &desired,
+            namespaces: &[namespace].into(),
+            kinds: &BTreeSet::new(),
+            ignore: &Ignore::default(),
+            allow: &Allowances::default(),
+            selection: &Selection::default(),
         },
         &live,
     )

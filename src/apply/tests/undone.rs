@@ -115,7 +115,6 @@ fn undo(bench: &Bench, record: &RunRecord) -> Plan {
         only: &|_| true,
         ignore: &Ignore::default(),
         allow: &Allowances::default(),
-        tool_version: "0",
     })
 }
 

@@ -59,7 +59,6 @@ impl Execute for RollbackArgs {
             only: &|key| selection.selects(key, None, None),
             ignore: &ignore,
             allow: &allow,
-            tool_version: env!("CARGO_PKG_VERSION"),
         });
         plan.source.requests = live.requests;
         defined_elsewhere::block_here(context, &config, &mut plan)?;

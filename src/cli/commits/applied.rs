@@ -66,7 +66,7 @@ pub async fn judge_missing(
         let (git, seen) = (past(key), last_seen(key));
         let at = |in_place| last.filter(|last| last.left_in_place == in_place).map(|last| last.at);
         match (Past { git, seen, left_in_place: at(true), withdrawn: at(false) }).cause() {
-            MissingCause::Unknown { reason } => MissingCause::Unknown { reason: reason.filter(|_| is_noted) },
+            MissingCause::Unknown { .. } if !is_noted => MissingCause::Pending,
             cause => cause,
         }
     });

@@ -17,9 +17,7 @@ use trueup::api::{self, BaseUrl, ClientSettings, Secret, Timing, Writer};
 use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
 use trueup::journal::{self, Journal, JournalError};
 use trueup::model::{Key, Layout, ListRead, Live, LiveItem, Namespace, Object, RunId, Scope};
-use trueup::plan::{
-    self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, RollbackInput, Selection, ServiceId,
-};
+use trueup::plan::{self, Allowances, Approval, Ignore, Plan, PlanInput, RollbackInput, Selection, ServiceId};
 use trueup::run::{ChangeResult, Outcome, RunEvent, RunHeader, RunObserver, RunRecord, RunTrigger};
 use trueup::sandbox::{self, RequiredToken, Running, Storage};
 use trueup::state::StateStore;
@@ -109,18 +107,18 @@ impl Bench {
     async fn plan(&self, definitions: Vec<Object>) -> Plan {
         let live = self.live().await;
         let mut plan = plan::arrange(
+            Plan {
+                stack: Some("shop".to_owned()),
+                service: ServiceId { base_url: self.running.base_url(), layout: Layout::Uniform },
+                ..Plan::default()
+            },
             PlanInput {
                 desired: &strategies::desired(definitions),
-                stack: Some("shop"),
-                namespaces: Some(&namespaces()),
+                namespaces: &namespaces(),
                 kinds: &BTreeSet::new(),
-                settings: &PlanSettings::default(),
                 ignore: &Ignore::default(),
                 allow: &Allowances::default(),
                 selection: &Selection::all(),
-                service: &ServiceId { base_url: self.running.base_url(), layout: Layout::Uniform },
-                source: &PlanSource::default(),
-                tool_version: "test",
             },
             &live,
         );
@@ -213,7 +211,6 @@ impl Bench {
             only: &|_| true,
             ignore: &Ignore::default(),
             allow: &Allowances::default(),
-            tool_version: "test",
         });
         self.refer(&mut plan).await;
         plan

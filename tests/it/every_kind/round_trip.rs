@@ -16,7 +16,7 @@ use trueup::model::{
 };
 use trueup::plan::{
     self, Action, ActionKind, Allowances, AppliedWrite, BlockReason, Change, FieldChange, Ignore, Note, Plan,
-    PlanInput, PlanSettings, PlanSource, RollbackInput, Selection, ServiceId, Unchangeable, UndoneRun,
+    PlanInput, PlanSource, RollbackInput, Selection, ServiceId, Unchangeable, UndoneRun,
 };
 
 use super::{count, kinds, load, specs};
@@ -116,21 +116,21 @@ impl Bench {
     fn plan_without(&self, desired: &Desired, read: &ListRead, ignore: &Ignore) -> Plan {
         let namespaces = BTreeSet::from([self.scope().namespace]);
         let kinds = BTreeSet::from([KindName::from(self.kind)]);
-        let service = ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
+        let plan = Plan {
+            stack: Some(STACK.to_owned()),
+            service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
+            source: PlanSource { kinds: kinds.clone(), ..PlanSource::default() },
+            ..Plan::default()
+        };
         let input = PlanInput {
             desired,
-            stack: Some(STACK),
-            namespaces: Some(&namespaces),
+            namespaces: &namespaces,
             kinds: &kinds,
-            settings: &PlanSettings::default(),
             ignore,
             allow: &Allowances::default(),
             selection: &Selection::all(),
-            service: &service,
-            source: &PlanSource { kinds: kinds.clone(), ..PlanSource::default() },
-            tool_version: "test",
         };
-        plan::arrange(input, &self.live(read))
+        plan::arrange(plan, input, &self.live(read))
     }
 
     /// What a plan does and says that is not wanted where nothing changed.
@@ -762,7 +762,6 @@ pub(super) fn roll_back(
         only: &|_| true,
         ignore: &Ignore::default(),
         allow: &Allowances::default(),
-        tool_version: "test",
     });
     for AppliedWrite { key, .. } in &undone.writes {
         let name = key.name.as_str();
