@@ -223,7 +223,7 @@ pub fn unmatched_live(selection: &Selection, live: &Live) -> Option<UnmatchedFil
     let mut matched = MatchedFilters::default();
     matched.add_namespaces(live.lists.keys().map(|scope| &scope.namespace));
     for (_, item) in live.items() {
-        selection.note_item(&mut matched, None, item);
+        selection.note(&mut matched, item.key(), (None, Some(item)));
     }
     selection.unmatched(&matched)
 }
@@ -240,7 +240,7 @@ fn matched_in(selection: &Selection, loaded: &Loaded) -> MatchedFilters {
     let mut matched = MatchedFilters::default();
     matched.add_namespaces(&loaded.namespaces());
     for (key, definition) in &loaded.desired.definitions {
-        selection.note(&mut matched, key, Some(definition));
+        selection.note(&mut matched, key, (Some(definition), None));
     }
     matched
 }

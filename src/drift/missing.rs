@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::model::{Key, ListRead, LiveItem, Scope};
+use crate::model::{Key, ListRead, Scope};
 use crate::plan::{Action, Cause, Change, Note, Plan, Selection};
 
 /// What is known of an endpoint that is missing live.
@@ -147,10 +147,10 @@ impl Plan {
             }
             ListRead::Complete { items } => {
                 self.outside.insert(scope.clone());
-                let objects = items.values().filter_map(LiveItem::object);
-                for live in objects.filter(|live| !live.deleting && live.owner_view.is_none()) {
+                let objects = items.values().filter_map(|item| Some((item, item.object()?)));
+                for (item, live) in objects.filter(|(_, live)| !live.deleting && live.owner_view.is_none()) {
                     let endpoint = &live.endpoint;
-                    if self.owns(endpoint) && selection.selects(&endpoint.key, None, Some(live)) {
+                    if self.owns(endpoint) && selection.selects(&endpoint.key, None, Some(item)) {
                         let key = endpoint.key.clone();
                         let in_plan = self.scope.keys().any(|read| read.namespace == scope.namespace);
                         self.notes.push(match in_plan {

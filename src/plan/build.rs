@@ -103,13 +103,10 @@ impl<'f> PlanBuilder<'f> {
         let PlanInput { selection, desired, .. } = self.input;
         for definition in self.definitions.get(&(&scope.namespace, scope.kind)).into_iter().flatten() {
             let key = &definition.endpoint.key;
-            match items.get(key) {
-                Some(item) => selection.note_item(&mut self.matched, Some(definition), item),
-                None => selection.note(&mut self.matched, key, Some(definition)),
-            }
+            selection.note(&mut self.matched, key, (Some(definition), items.get(key)));
         }
-        for (_, item) in items.iter().filter(|(key, _)| !desired.definitions.contains_key(*key)) {
-            selection.note_item(&mut self.matched, None, item);
+        for (key, item) in items.iter().filter(|(key, _)| !desired.definitions.contains_key(*key)) {
+            selection.note(&mut self.matched, key, (None, Some(item)));
         }
     }
 

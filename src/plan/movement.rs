@@ -122,7 +122,7 @@ impl Handover<'_> {
                 return;
             }
         };
-        selection.note_item(&mut self.matched, None, item);
+        selection.note(&mut self.matched, key, (None, Some(item)));
         let ownership = Ownership::read(&live.endpoint.annotations);
         let is_of = |stack| Owner::of(ownership.as_ref(), key, Some(stack)).is_ours();
         self.from_exists |= is_of(from);
@@ -157,7 +157,7 @@ impl Handover<'_> {
         let MoveInput { selection, defined_after, .. } = self.input;
         match selection.is_all() {
             true => defined_after.is_some_and(|desired| desired.definitions.contains_key(item.key())),
-            false => selection.selects_item(None, item),
+            false => selection.selects(item.key(), None, Some(item)),
         }
     }
 

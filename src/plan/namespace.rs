@@ -66,7 +66,7 @@ pub(super) fn arrange<'f>(
             None => builder.undefined(item),
         }
         // Of what the filters leave out, nothing is concluded.
-        if !input.selection.selects_item(definition, item) {
+        if !input.selection.selects(key, definition, Some(item)) {
             builder.plan.notes.truncate(notes);
         }
     }
@@ -83,7 +83,7 @@ fn selected_of(selection: &Selection, wanted: &[&Definition], items: &BTreeMap<K
     if selection.is_all() {
         return wanted.len();
     }
-    let live = |key: &Key| items.get(key).and_then(LiveItem::object);
+    let live = |key: &Key| items.get(key).filter(|item| item.object().is_some());
     let selects = |one: &&&Definition| selection.selects(&one.endpoint.key, Some(one), live(&one.endpoint.key));
     wanted.iter().filter(selects).count()
 }
@@ -136,16 +136,16 @@ impl NamespaceBuilder<'_, '_> {
         self.plan.notes.push(Note::Copied { key: key.clone(), of });
     }
 
-    fn push(&mut self, change: Change, definition: Option<&Definition>, live: Option<&LiveObject>) {
-        if self.input.selection.selects(&change.key, definition, live) {
+    fn push(&mut self, change: Change, definition: Option<&Definition>, item: Option<&LiveItem>) {
+        if self.input.selection.selects(&change.key, definition, item) {
             self.plan.changes.push(change);
         } else if change.action.kind() != ActionKind::Annotate {
             self.plan.left_out += 1;
         }
     }
 
-    fn block(&mut self, entry: BlockedChange, definition: Option<&Definition>, live: Option<&LiveObject>) {
-        if self.input.selection.selects(&entry.key, definition, live) {
+    fn block(&mut self, entry: BlockedChange, definition: Option<&Definition>, item: Option<&LiveItem>) {
+        if self.input.selection.selects(&entry.key, definition, item) {
             self.plan.blocked.push(entry);
         } else {
             self.plan.left_out += 1;
@@ -198,7 +198,7 @@ impl NamespaceBuilder<'_, '_> {
         self.note_unlike(live, definition, &differences, options);
         let change = self.change(definition, live, ownership.as_ref(), &differences, &ignored);
         let change = change.map(|change| if may_recreate { change.recreating(definition) } else { change });
-        let selected = self.input.selection.selects(key, Some(definition), Some(live));
+        let selected = self.input.selection.selects(key, Some(definition), Some(item));
         // What has another owner is not part of any share, and what is going is not ours to count.
         let counts = live.owner_view.is_none() && !live.deleting;
         let is_blocked_foreign = matches!(owner, Owner::Foreign(_)) && !self.input.allow.foreign_stack(key);
@@ -211,7 +211,7 @@ impl NamespaceBuilder<'_, '_> {
         let is_protected = may_recreate && live.endpoint.is_protected() && !self.input.allow.protected(key);
         if let Some(reason) = reason.or(is_protected.then_some(BlockReason::Protected)) {
             let blocked = BlockedChange::new(key.clone(), reason, change);
-            return self.block(blocked, Some(definition), Some(live));
+            return self.block(blocked, Some(definition), Some(item));
         }
         if differences.is_empty() {
             self.in_sync += usize::from(selected);
@@ -222,7 +222,7 @@ impl NamespaceBuilder<'_, '_> {
             }
             (Owner::Foreign(stack), change) if is_blocked_foreign => {
                 let reason = BlockReason::ForeignStack { stack: stack.to_owned() };
-                self.block(BlockedChange::new(key.clone(), reason, change), Some(definition), Some(live));
+                self.block(BlockedChange::new(key.clone(), reason, change), Some(definition), Some(item));
             }
             (_, change) => {
                 let is_left = owner == Owner::Unstacked && change.is_none();
@@ -234,7 +234,7 @@ impl NamespaceBuilder<'_, '_> {
                         let notes = change.unlisted().map(|unit| (key.clone(), format!("spec.{unit}")));
                         self.plan.notes.extend(notes.map(|(key, path)| Note::Unshown { key, path }));
                     }
-                    self.push(change, Some(definition), Some(live));
+                    self.push(change, Some(definition), Some(item));
                 }
             }
         }
@@ -420,12 +420,12 @@ impl NamespaceBuilder<'_, '_> {
         let action = Action::Delete { before: BeforeImage::of(live), referrers: Vec::new() };
         let change = Change { cause: Some(cause), ..Change::new(key.clone(), action) };
         if live.endpoint.is_protected() && !self.input.allow.protected(&key) {
-            self.block(BlockedChange::new(key, BlockReason::Protected, Some(change)), None, Some(live));
+            self.block(BlockedChange::new(key, BlockReason::Protected, Some(change)), None, Some(item));
         } else if unverified {
-            self.block(BlockedChange::new(key, BlockReason::Unverified, Some(change)), None, Some(live));
+            self.block(BlockedChange::new(key, BlockReason::Unverified, Some(change)), None, Some(item));
         } else {
             self.removable += 1;
-            self.push(change, None, Some(live));
+            self.push(change, None, Some(item));
         }
     }
 }

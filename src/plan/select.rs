@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 
 use super::pattern::{Pattern, PatternError};
 use crate::kind;
-use crate::model::{
-    Definition, Desired, Key, LiveItem, LiveObject, Namespace, Scope, Selector, SelectorError, StringMap,
-};
+use crate::model::{Definition, Desired, Key, LiveItem, Namespace, Scope, Selector, SelectorError, StringMap};
 
 /// The filters of a call. They choose among the changes and never narrow what is loaded or read, so
 /// that a narrower call can never look like a removal.
@@ -131,57 +129,40 @@ impl Selection {
     }
 
     /// Whether a change of this endpoint is left in. What has no definition has no path.
-    pub fn selects(&self, key: &Key, definition: Option<&Definition>, live: Option<&LiveObject>) -> bool {
-        let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.endpoint.labels)];
-        self.leaves_in(key, definition, self.meets(labels))
-    }
-
-    /// The same of a live item.
-    pub fn selects_item(&self, definition: Option<&Definition>, item: &LiveItem) -> bool {
-        self.leaves_in(item.key(), definition, self.meets_item(definition, item))
-    }
-
-    fn leaves_in(&self, key: &Key, definition: Option<&Definition>, meets: bool) -> bool {
+    pub fn selects(&self, key: &Key, definition: Option<&Definition>, item: Option<&LiveItem>) -> bool {
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(definition)))
             && (self.only.is_empty() || self.only.iter().any(|one| one.matches(key)))
             && !self.except.iter().any(|one| one.matches(key))
             && (self.namespaces.is_empty() || self.namespaces.contains(&key.namespace))
-            && meets
+            && self.meets(definition, item)
     }
 
-    /// Whether some of these labels meet the selector.
-    fn meets(&self, labels: [Option<&StringMap>; 2]) -> bool {
-        let meets = |labels: &StringMap| self.selector.matches(|key| labels.get(key));
-        self.selector.is_empty() || labels.into_iter().flatten().any(meets)
-    }
-
-    /// Whether labels of an item meet the selector, or may: of what has no definition, those that cannot be read.
-    fn meets_item(&self, definition: Option<&Definition>, item: &LiveItem) -> bool {
+    /// Whether labels of the definition or of the item meet the selector, or may: of what has no definition, those that cannot
+    /// be read.
+    fn meets(&self, definition: Option<&Definition>, item: Option<&LiveItem>) -> bool {
         if self.selector.is_empty() {
             return true;
         }
-        let live = item.labels();
         let defined = definition.map(|definition| &definition.endpoint.labels);
-        live.is_none() && defined.is_none() || self.meets([defined, live.as_deref()])
+        let live = item.map(LiveItem::labels);
+        let meets = |labels: &StringMap| self.selector.matches(|key| labels.get(key));
+        matches!((defined, &live), (None, Some(None)))
+            || defined.into_iter().chain(live.flatten().as_deref()).any(meets)
     }
 
-    /// Notes which filters an endpoint that is defined matches.
-    pub fn note(&self, matched: &mut MatchedFilters, key: &Key, definition: Option<&Definition>) {
-        self.note_met(matched, key, definition, self.meets([definition.map(|one| &one.endpoint.labels), None]));
-    }
-
-    /// Notes which filters a live item matches.
-    pub fn note_item(&self, matched: &mut MatchedFilters, definition: Option<&Definition>, item: &LiveItem) {
-        self.note_met(matched, item.key(), definition, self.meets_item(definition, item));
-    }
-
-    fn note_met(&self, matched: &mut MatchedFilters, key: &Key, definition: Option<&Definition>, meets: bool) {
+    /// Notes which filters an endpoint matches.
+    pub fn note(
+        &self,
+        matched: &mut MatchedFilters,
+        key: &Key,
+        (definition, item): (Option<&Definition>, Option<&LiveItem>),
+    ) {
         for (seen, patterns) in [(&mut matched.only, &self.only), (&mut matched.except, &self.except)] {
             seen.resize(patterns.len(), false);
             seen.iter_mut().zip(patterns).for_each(|(seen, one)| *seen = *seen || one.matches(key));
         }
-        matched.selector |= meets;
-        matched.all_together = matched.all_together || self.leaves_in(key, definition, meets);
+        matched.selector = matched.selector || self.meets(definition, item);
+        matched.all_together = matched.all_together || self.selects(key, definition, item);
     }
 
     /// The first filter that matched nothing, after every endpoint and namespace was noted. What a glob excepts may be there

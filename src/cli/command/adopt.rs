@@ -243,8 +243,8 @@ async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<Value
 fn units_of<'k>(session: &Session<'_>, live: &Live, key: &'k Key) -> Vec<(&'k Key, String, Json)> {
     let definition = session.stack.loaded.desired.definitions.get(key);
     let wanted = definition.filter(|_| !key.kind.is_whole()).map(|definition| &definition.endpoint.spec);
-    let (Some(wanted), Some(LiveItem::Object(object))) = (wanted, live.item(key)) else { return Vec::new() };
-    if !session.stack.selection.selects(key, definition, Some(object)) {
+    let (Some(wanted), Some(item @ LiveItem::Object(object))) = (wanted, live.item(key)) else { return Vec::new() };
+    if !session.stack.selection.selects(key, definition, Some(item)) {
         return Vec::new();
     }
     let spec = &object.endpoint.spec;

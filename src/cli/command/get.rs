@@ -147,8 +147,9 @@ impl Wanted {
     }
 
     fn items<'l>(&self, live: &'l Live) -> Vec<&'l LiveItem> {
-        let is_selected =
-            |item: &&LiveItem| [&self.places, &self.filters].iter().all(|one| one.selects_item(None, item));
+        let is_selected = |item: &&LiveItem| {
+            [&self.places, &self.filters].iter().all(|one| one.selects(item.key(), None, Some(item)))
+        };
         live.items().map(|(_, item)| item).filter(is_selected).collect()
     }
 

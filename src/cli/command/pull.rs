@@ -114,7 +114,7 @@ fn pulled(
     target: &DefinitionTarget<'_>,
 ) -> (Vec<DefinitionFile>, usize) {
     let (mut pulled, mut unwritable, mut made) = (Vec::new(), 0, 0_usize);
-    for (_, item) in live.items().filter(|(_, item)| selection.selects_item(None, item)) {
+    for (_, item) in live.items().filter(|(_, item)| selection.selects(item.key(), None, Some(item))) {
         let object = match item {
             LiveItem::Object(object) => object,
             LiveItem::Unsupported(unsupported) => {

@@ -100,7 +100,7 @@ fn unmatched(selection: &Selection, record: &RunRecord) -> Option<UnmatchedFilte
     let mut matched = MatchedFilters::default();
     for write in record.writes() {
         matched.add_namespaces([&write.key.namespace]);
-        selection.note(&mut matched, &write.key, None);
+        selection.note(&mut matched, &write.key, (None, None));
     }
     selection.unmatched(&matched)
 }
