@@ -105,7 +105,7 @@ impl Past {
 
 /// A commit as people name it.
 pub fn short(commit: &str) -> &str {
-    commit.get(..7).unwrap_or(commit)
+    commit.char_indices().nth(7).map_or(commit, |(end, _)| &commit[..end])
 }
 
 impl Plan {

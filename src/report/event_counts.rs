@@ -1,6 +1,8 @@
 //! Counts of security events: bars for the values of each field, one row a value, the most frequent first, the rest as one
 //! row; and the same as JSON. Bars are drawn in eighths of a column, or in whole ones where only ASCII can be shown.
 
+use std::io::{self, Write};
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -69,9 +71,8 @@ impl Report for EventCounts {
     }
 
     /// The counts as bars.
-    fn text(&self, view: &TextView) -> String {
+    fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
         let heading = &self.heading;
-        let mut text = String::new();
         for (at, field) in self.by.iter().enumerate() {
             let by = view.plain(&line!["by ", code(&field.field)]);
             let bars = field.bars(self.top, view.limit(), view.charset);
@@ -79,14 +80,14 @@ impl Report for EventCounts {
             let end = bars.lines().next().map_or(0, UnicodeWidthStr::width);
             let heading = if at == 0 { heading.as_str() } else { "\n" };
             let gap = end.saturating_sub(heading.trim().width() + by.width()).max(if at == 0 { 3 } else { 2 });
-            text.push_str(&format!("{heading}{:gap$}{by}\n{bars}", ""));
+            write!(out, "{heading}{:gap$}{by}\n{bars}", "")?;
             let total: u64 = field.values.iter().map(|one| one.count).sum::<u64>() + field.beyond;
             match self.total_hits.saturating_sub(total) {
                 0 => {}
-                without => text.push_str(&format!("  at least {without} without it\n")),
+                without => writeln!(out, "  at least {without} without it")?,
             }
         }
-        text
+        Ok(())
     }
 }
 

@@ -76,7 +76,7 @@ fn neither_verdicts_nor_acknowledgements_search_all_changes_for_each() {
 fn no_report_of_a_plan_searches_all_changes_for_each() {
     type Report = fn(&Plan) -> String;
     let reports: [(&str, Report); 5] = [
-        ("text", |plan| text::plan(plan, &TextView::default())),
+        ("text", |plan| plan.text(&TextView::default())),
         ("json", |plan| document::text(|out| super::Report::write(plan, out))),
         ("markdown", |plan| whole(plan, Format::Markdown)),
         ("html", |plan| whole(plan, Format::Html)),

@@ -93,17 +93,17 @@ pub trait Report {
         Blocks::default()
     }
 
-    /// Its text.
-    fn text(&self, view: &TextView) -> String {
-        text::draw::blocks(&self.blocks(view), view)
-    }
-
     /// Writes its text, which need not be in memory as a whole.
     ///
     /// # Errors
     /// Those of `out`.
     fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(self.text(view).as_bytes())
+        out.write_all(text::draw::blocks(&self.blocks(view), view).as_bytes())
+    }
+
+    /// Its text.
+    fn text(&self, view: &TextView) -> String {
+        document::text(|out| self.write_text(view, out))
     }
 
     /// Writes it as one JSON document.
@@ -129,13 +129,9 @@ pub trait Report {
 }
 
 impl Report for Plan {
-    fn text(&self, view: &TextView) -> String {
-        text::plan(self, view)
-    }
-
     fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(PIECE, out);
-        text::write_plan(self, view, &mut out)?;
+        text::plan(self, view, &mut out)?;
         out.flush()
     }
 
@@ -161,8 +157,8 @@ impl Report for Plan {
 
 /// The verdict over a stack.
 impl Report for Check {
-    fn text(&self, view: &TextView) -> String {
-        text::drift(self, view)
+    fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(text::drift(self, view).as_bytes())
     }
 
     // Each endpoint and the whole, after what is accepted; each value that drifted with its digest, as an acknowledgement
@@ -192,8 +188,8 @@ impl Report for Check {
 
 /// The results of several stacks.
 impl Report for Fleet<'_> {
-    fn text(&self, view: &TextView) -> String {
-        text::fleet(self, view)
+    fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(text::fleet(self, view).as_bytes())
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -9,7 +9,7 @@ use crate::cli::run::PendingRun;
 use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors, policy};
 use crate::plan::{Approval, ApprovalError, ApprovedPlan};
 use crate::report::error::Refusal;
-use crate::report::{self, Format, TextView, text};
+use crate::report::{self, Format, Report as _, TextView, text};
 
 /// Asks for approval of a plan. The command ends where there is nothing to do, or the plan is refused.
 ///
@@ -21,7 +21,7 @@ pub async fn ask<'w>(work: &'w PendingRun<'_>) -> Result<ControlFlow<ExitStatus,
     if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
         return Ok(ControlFlow::Break(nothing_to_do(work)));
     }
-    let shown = |is_applied: bool| text::plan(plan, &TextView { is_applied, ..context.output.as_message(view) });
+    let shown = |is_applied: bool| plan.text(&TextView { is_applied, ..context.output.as_message(view) });
     let approved = match plan.approve_within(consent, allow, &work.trust.limits) {
         Ok(approved) => approved,
         Err(refusal) => {

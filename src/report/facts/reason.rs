@@ -1,6 +1,7 @@
 //! Why a change is made, and why one is blocked, in the words that every report uses.
 
 use super::edits::ValueEdit;
+use crate::drift::short;
 use crate::plan::{
     Action, Attribution, BlockReason, BlockedChange, BrokenReference, Cause, Change, FieldChange, Unchangeable,
     WrittenReference,
@@ -68,7 +69,7 @@ pub fn reason_since(change: &Change) -> Line<'_> {
     match (&change.applied_in, change.transfer()) {
         _ if change.attribution.is_some() => line![reason(change)],
         (_, Some((from, to))) => line!["passes from stack ", code(from), " to stack ", code(to)],
-        (Some(commit), None) => line![reason(change), ", since ", code(short_commit(commit))],
+        (Some(commit), None) => line![reason(change), ", since ", code(short(commit))],
         (None, None) => line![reason(change)],
     }
 }
@@ -83,18 +84,11 @@ pub fn remarkable_reason(change: &Change) -> Line<'_> {
     if implied && change.attribution.is_none() { Line::default() } else { reason_since(change) }
 }
 
-/// The first digits of a commit.
-pub fn short_commit(commit: &str) -> String {
-    commit.chars().take(7).collect()
-}
-
 /// Where the definition of what is deleted was removed: by an overlay, or with its file in a commit.
 pub fn removed(change: &Change) -> Option<Line<'_>> {
     match (&change.action, &change.place, &change.removed_in) {
         (Action::Delete { .. }, Some(place), _) => Some(line!["removed in ", at(place)]),
-        (_, _, Some(commit)) => {
-            Some(line!["file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"])
-        }
+        (_, _, Some(commit)) => Some(line!["file removed in ", code(short(&commit.id)), " (", code(&commit.date), ")"]),
         (_, _, None) => None,
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{at_the_end, columns};
+use super::columns;
 use crate::kind::KindName;
 use crate::model::{Key, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange, Plan};
@@ -94,11 +94,14 @@ fn at(place: Option<&SourceLocation>) -> Line<'static> {
     place.map(|place| line![line::at(place)]).unwrap_or_default()
 }
 
-/// A line with a place at its end.
+/// A line with a place at its end, or two columns behind it where it does not fit.
 fn placed(left: &str, width: usize, place: &Line<'_>, view: &TextView) -> String {
     let place = view.plain(place);
-    let shown = view.palette.paint(Role::Quiet, &place).to_string();
-    at_the_end(left, width, if place.is_empty() { "" } else { &shown }, columns(&place), view.width)
+    if place.is_empty() {
+        return left.trim_end().to_owned();
+    }
+    let gap = view.width.saturating_sub(width + columns(&place)).max(2);
+    format!("{left}{:gap$}{}", "", view.palette.paint(Role::Quiet, &place))
 }
 
 /// One value of a change.

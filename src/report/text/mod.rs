@@ -9,7 +9,7 @@ mod plan;
 
 pub use drift::drift;
 pub use fleet::fleet;
-pub use plan::{plan, write_plan};
+pub use plan::plan;
 
 use std::time::Duration;
 
@@ -69,15 +69,6 @@ pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
 fn notes(notes: &[Line<'_>], view: &TextView) -> String {
     let word = view.palette.paint(Role::Quiet, "note");
     notes.iter().map(|line| format!("  {word}  {}\n", view.plain(line))).collect()
-}
-
-/// `left` with `right` at the end of the line, or two columns behind it where it does not fit.
-fn at_the_end(left: &str, left_width: usize, right: &str, right_width: usize, width: usize) -> String {
-    if right.is_empty() {
-        return left.trim_end().to_owned();
-    }
-    let gap = width.saturating_sub(left_width + right_width).max(2);
-    format!("{left}{}{right}", " ".repeat(gap))
 }
 
 fn columns(text: &str) -> usize {

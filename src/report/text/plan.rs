@@ -10,28 +10,24 @@ use crate::report::facts::plan::{self as facts, Item, Part, sign};
 use crate::report::facts::{notes as note_facts, unread};
 use crate::report::line::{Line, code, took};
 use crate::report::view::{self as view_of, outcome};
-use crate::report::{Role, document, json};
+use crate::report::{Role, json};
 
-/// A plan, line by line, with its counts, its digest and the next thing to do.
-pub fn plan(plan: &Plan, view: &TextView) -> String {
-    document::text(|out| write_plan(plan, view, out))
-}
-
-/// Writes [`plan`] change by change, so that its text is never in memory as a whole.
+/// Writes a plan with its counts, its digest and the next thing to do, change by change, so that its text is never in memory
+/// as a whole.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write_plan(plan: &Plan, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
-    let unknown = plan.unknown().next().is_some();
+pub fn plan(plan: &Plan, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
+    let (settings, unknown) = (draw::blocks(&outcome::of_settings(plan), view), plan.unknown().next().is_some());
     if plan.changes.is_empty() && plan.blocked.is_empty() && !unknown {
-        return write!(out, "{}{}", settings(plan, view), in_sync(plan, view));
+        return write!(out, "{settings}{}", in_sync(plan, view));
     }
     if unread::whole(plan).is_some() {
-        return write!(out, "{}{}", settings(plan, view), draw::blocks(&outcome::incomplete(plan), view));
+        return write!(out, "{settings}{}", draw::blocks(&outcome::incomplete(plan), view));
     }
     let (parts, digest) = (facts::parts(plan), plan.digest());
     let consents = draw::blocks(&outcome::consented(plan), view);
-    write!(out, "{consents}{}{}", settings(plan, view), header(plan, view))?;
+    write!(out, "{consents}{settings}{}", header(plan, view))?;
     let is_alone = parts.len() == 1;
     for (part, items) in &parts {
         if !is_alone {
@@ -161,10 +157,4 @@ fn annotates(plan: &Plan, view: &TextView) -> String {
     let (sign, role) = sign(ActionKind::Annotate);
     let line = |text| format!("\n  {} {}\n", view.palette.paint(role, sign), view.plain(&text));
     facts::annotates(plan).map(line).collect()
-}
-
-/// The settings that are others than at the base, or that the policy limits, with what is in force; an
-/// empty line behind them.
-fn settings(plan: &Plan, view: &TextView) -> String {
-    view_of::settings(plan).map(|table| draw::table(&table, view) + "\n").unwrap_or_default()
 }

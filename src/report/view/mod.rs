@@ -10,11 +10,10 @@ use std::collections::BTreeSet;
 use super::facts::check::{self, Row};
 use super::facts::notes;
 use super::facts::plan::{self as facts, Command, Item};
-use super::facts::reason::short_commit;
 use super::facts::unread::{self, Unread};
 use super::line::{Line, Parts, code, foreign, moment, styled};
 use super::{Role, TextView};
-use crate::drift::{AcknowledgementStatus, Check};
+use crate::drift::{AcknowledgementStatus, Check, short};
 use crate::model::policy::Direction;
 use crate::plan::{ActionKind, Change, GuardHit, GuardName, Note, Plan};
 
@@ -123,7 +122,7 @@ impl<'a> View<'a> {
         let moved = plan.transferred();
         facts.extend(moved.map(|(from, to)| line!["moved from stack ", foreign(from), " to stack ", foreign(to)]));
         facts.extend(plan.source.base.as_deref().map(|base| line!["against ", code(base)]));
-        facts.extend(plan.source.commit.as_deref().map(|commit| line!["commit ", code(short_commit(commit))]));
+        facts.extend(plan.source.commit.as_deref().map(|commit| line!["commit ", code(short(commit))]));
         let mut alarms = consents(plan);
         alarms.extend(unread(&unread::by_reason(plan.unknown())));
         Self {

@@ -46,7 +46,7 @@ impl Report for Applied<'_> {
 }
 
 /// The settings that are others than expected, and an empty line.
-fn of_settings(plan: &Plan) -> Blocks<'_> {
+pub fn of_settings(plan: &Plan) -> Blocks<'_> {
     let mut blocks: Blocks<'_> = settings(plan).map(Blocks::from).unwrap_or_default();
     blocks.gap();
     blocks

@@ -4,10 +4,10 @@
 use std::io::{self, Write};
 
 use super::outcome::verified;
+use crate::drift::short;
 use crate::model::RunId;
 use crate::plan::Plan;
 use crate::report::facts::plan::{consents, prune_flags};
-use crate::report::facts::reason::short_commit;
 use crate::report::json::HistoryReport;
 use crate::report::prelude::*;
 use crate::report::prometheus;
@@ -75,7 +75,7 @@ fn row(run: &RunSummary) -> [Line<'_>; 7] {
         text(run.stack.as_deref()),
         text(Some(run.base_url.strip_prefix("https://").unwrap_or(&run.base_url))),
         text(run.who()),
-        text(run.commit.as_deref().map(short_commit).as_deref()),
+        text(run.commit.as_deref().map(short)),
         line![run.done, " of ", run.planned.whole(), " (", signs(run.planned), ")"],
     ]
 }
