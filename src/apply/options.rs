@@ -1,6 +1,5 @@
 //! The settings of one run: how many changes at once, how long verification polls, and the clock.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use crate::model::{RunId, SealedSecrets};
 use crate::plan::Ignore;
 
 /// How a run is made.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ApplyOptions {
     /// The run; the ownership annotations of everything that is written name it.
     pub run: RunId,
@@ -65,11 +64,5 @@ impl Clock {
 
     pub(super) fn since(&self, earlier: jiff::Timestamp) -> Duration {
         Duration::try_from(self.now().duration_since(earlier)).unwrap_or_default()
-    }
-}
-
-impl fmt::Debug for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Clock")
     }
 }
