@@ -2,7 +2,7 @@
 //! words carry the meaning; a palette without colour loses nothing. And the characters of drawings: block elements, or plain
 //! ASCII where the terminal or the log does not read UTF-8.
 
-use std::fmt;
+use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
 
@@ -58,27 +58,12 @@ impl Role {
 
 impl Palette {
     /// `text` as its role looks.
-    pub fn paint<T: fmt::Display>(self, role: Role, text: T) -> Painted<T> {
+    pub fn paint(self, role: Role, text: impl Display) -> String {
         let style = match self {
             Palette::Plain => Style::new(),
             Palette::Coloured => role.style(),
         };
-        Painted { style, text }
-    }
-}
-
-/// A text with its colours; its width is that of the text.
-#[derive(Debug, Clone, Copy)]
-pub struct Painted<T> {
-    style: Style,
-    text: T,
-}
-
-impl<T: fmt::Display> fmt::Display for Painted<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.style.fmt(f)?;
-        self.text.fmt(f)?;
-        write!(f, "{:#}", self.style)
+        format!("{style}{text}{style:#}")
     }
 }
 
@@ -138,8 +123,8 @@ mod tests {
 
     #[test]
     fn a_plain_palette_adds_nothing() {
-        assert_eq!(Palette::Plain.paint(Role::Delete, "- delete").to_string(), "- delete");
-        assert_eq!(Palette::Coloured.paint(Role::Delete, "x").to_string(), "\u{1b}[31mx\u{1b}[0m");
+        assert_eq!(Palette::Plain.paint(Role::Delete, "- delete"), "- delete");
+        assert_eq!(Palette::Coloured.paint(Role::Delete, "x"), "\u{1b}[31mx\u{1b}[0m");
     }
 
     fn of(variables: &[(&str, &'static str)]) -> Charset {

@@ -32,7 +32,7 @@ fn draw_into(line: &Line<'_>, palette: Palette, charset: Charset, text: &mut Str
             Part::Styled(role, parts) => {
                 let mut painted = String::new();
                 draw_into(parts, Palette::Plain, charset, &mut painted);
-                text.push_str(&palette.paint(*role, painted).to_string());
+                text.push_str(&palette.paint(*role, painted));
             }
             Part::Number(number) => text.push_str(&digits(*number)),
             Part::Made(words) => text.push_str(words),
