@@ -47,8 +47,8 @@ enum StackIdentity {
     Named(String, Option<String>),
 }
 
-/// The entries of one stack, each with the number of its file.
-type Found = Vec<(usize, SavedResult)>;
+/// The entries of one stack, each with the name of its file.
+type Found = Vec<(String, SavedResult)>;
 
 /// Merges the files with these names and bytes, or why they could not be read, at `now`. A check that is older than
 /// `max_age`, is from the future, or was made with filters counts as unknown.
@@ -75,17 +75,17 @@ pub fn merge(
     problems.extend(missing(&documents));
     let times = || documents.iter().flat_map(|(_, document)| document.checks()).map(|check| check.now);
     let checked = times().min().zip(times().max());
-    let names: Vec<String> = documents.iter().map(|(name, _)| name.clone()).collect();
     let mut parts = Vec::new();
     // The entries of each stack, in the order in which the files first name it.
-    let stacks = grouped(documents.into_iter().enumerate().flat_map(|(number, (_, document))| {
+    let stacks = grouped(documents.into_iter().flat_map(|(name, document)| {
         let is_sharded = document.shard.is_some();
-        document.stacks.into_iter().map(move |entry| (StackId::of(&entry, is_sharded), (number, entry.result)))
+        let stacks = document.stacks.into_iter();
+        stacks.map(move |entry| (StackId::of(&entry, is_sharded), (name.clone(), entry.result)))
     }));
     let alike = alike(stacks.iter().map(|(id, _)| id));
     for (id, found) in stacks {
         let apart = id.apart(&alike);
-        let result = whole_and_recent(the_one(found, &names, &id.name(&alike), &mut problems), now, max_age);
+        let result = whole_and_recent(the_one(found, &id.name(&alike), &mut problems), now, max_age);
         let StackId { directory, environment, .. } = id;
         parts.push((SavedStack { directory, environment, id: None, result }, apart));
     }
@@ -233,11 +233,11 @@ fn alike<'i>(ids: impl Iterator<Item = &'i StackId>) -> BTreeSet<(String, Option
 }
 
 /// The entry that counts: the newest check, if there are several.
-fn the_one(found: Found, names: &[String], stack: &str, problems: &mut Vec<InputProblem>) -> SavedResult {
+fn the_one(found: Found, stack: &str, problems: &mut Vec<InputProblem>) -> SavedResult {
     let mut results: Found =
         found.into_iter().filter(|(_, result)| !matches!(result, Err(NoResult::Elsewhere))).collect();
     if results.len() > 1 {
-        let files: Vec<&str> = results.iter().filter_map(|(file, _)| names.get(*file).map(String::as_str)).collect();
+        let files: Vec<&str> = results.iter().map(|(file, _)| file.as_str()).collect();
         let message = format!("{} have a result for it: the newest check is shown", files.join(" and "));
         problems.push(InputProblem { place: stack.to_owned(), message });
     }

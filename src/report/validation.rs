@@ -15,8 +15,13 @@ pub struct Validation {
 }
 
 impl Report for Validation {
+    /// `Valid: 3 endpoints in 1 namespace, 2 files`; of several kinds, `objects`.
     fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
-        self.contents.map(StackSize::blocks).unwrap_or_default()
+        let Some(StackSize { endpoints, objects, namespaces, files }) = self.contents else { return Blocks::default() };
+        let noun = if objects == 0 { "endpoint" } else { "object" };
+        let (all, files) = (Line::count(endpoints + objects, noun), Line::count(files, "file"));
+        let text = line![all, " in ", Line::count(namespaces, "namespace"), ", ", files];
+        Line::labelled(Role::Right, "Valid", text).into()
     }
 
     written_as!("validation", ValidationReport::of);
@@ -60,15 +65,4 @@ pub struct StackSize {
     pub namespaces: usize,
     /// Files that were read.
     pub files: usize,
-}
-
-impl StackSize {
-    /// `Valid: 3 endpoints in 1 namespace, 2 files`; of several kinds, `objects`.
-    fn blocks(self) -> Blocks<'static> {
-        let namespaces = Line::count(self.namespaces, "namespace");
-        let noun = if self.objects == 0 { "endpoint" } else { "object" };
-        let objects = Line::count(self.endpoints + self.objects, noun);
-        let text = line![objects, " in ", namespaces, ", ", Line::count(self.files, "file")];
-        Blocks::from(Line::labelled(Role::Right, "Valid", text))
-    }
 }

@@ -136,6 +136,19 @@ pub(super) fn fenced(language: &str, lines: &[String]) -> String {
     text
 }
 
+/// As many pieces, from the first on, as fit into `room` bytes, and how many they are.
+fn fitting(pieces: impl IntoIterator<Item = String>, room: usize) -> (String, usize) {
+    let (mut text, mut fitted) = (String::new(), 0);
+    for piece in pieces {
+        if text.len() + piece.len() > room {
+            break;
+        }
+        text.push_str(&piece);
+        fitted += 1;
+    }
+    (text, fitted)
+}
+
 fn longest_run(text: &str) -> usize {
     text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
 }

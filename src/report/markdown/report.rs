@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::marker;
-use super::{alarm, code_span, command, draw, element, fence_line, fenced, heads, row, table};
+use super::{alarm, code_span, command, draw, element, fence_line, fenced, fitting, heads, row, table};
 use crate::model::{Key, Scope};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::TextView;
@@ -90,15 +90,7 @@ fn check(view: &View<'_>, options: &TextView, (rows, accepted): (&[Row<'_>], &[L
     };
     let reserve = rest(total, NOT_ALL).len() + next.len();
     let room = options.budget().saturating_sub(text.len() + reserve + heads(&names).len() + 1);
-    let mut table = String::new();
-    let mut shown = 0;
-    for row in rows {
-        if table.len() + row.len() > room {
-            break;
-        }
-        table.push_str(&row);
-        shown += 1;
-    }
+    let (table, shown) = fitting(rows, room);
     if shown > 0 {
         text.push_str(&format!("{}{table}\n", heads(&names)));
     }
@@ -108,15 +100,11 @@ fn check(view: &View<'_>, options: &TextView, (rows, accepted): (&[Row<'_>], &[L
     if shown == total && text.len() + pieces.iter().map(String::len).sum::<usize>() + next.len() <= options.budget() {
         return text + &pieces.concat() + &next;
     }
-    let mut left_out = "";
-    for piece in pieces {
-        if text.len() + piece.len() + reserve <= options.budget() {
-            text.push_str(&piece);
-        } else if !piece.is_empty() {
-            left_out = NOT_ALL;
-        }
-    }
-    text + &rest(shown, left_out) + &next
+    let left = options.budget().saturating_sub(text.len() + reserve);
+    let mut room = Room { text, left };
+    let [has_accepted, has_notes] = pieces.map(|piece| room.put(&piece));
+    let left_out = if has_accepted && has_notes { "" } else { NOT_ALL };
+    room.text + &rest(shown, left_out) + &next
 }
 
 fn cells<'a>(row: &'a Row<'_>) -> Vec<[Line<'a>; 6]> {
@@ -323,20 +311,15 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
     let mut table = title + &heads(&["create", "values", "defined in"]);
     let more = |left: usize| format!("\nand {} more\n\n", digits(left));
     let end = more(creates.len()).len();
-    let empty = table.len();
-    let mut named = 0;
-    for change in creates {
+    let rows = creates.iter().map(|change| {
         let place = line![change.place.as_ref().map(at)];
-        let row = row(&[line![key(&change.key)], some_values(&edits::of(change), 1), place]);
-        if table.len() + row.len() + end > room.left {
-            break;
-        }
-        table.push_str(&row);
-        named += 1;
-    }
-    if table.len() == empty {
+        row(&[line![key(&change.key)], some_values(&edits::of(change), 1), place])
+    });
+    let (rows, named) = fitting(rows, room.left.saturating_sub(table.len() + end));
+    if named == 0 {
         return 0;
     }
+    table.push_str(&rows);
     table.push_str(&if named < creates.len() { more(creates.len() - named) } else { "\n".to_owned() });
     room.put(&table);
     named
@@ -512,18 +495,11 @@ fn block(changes: &[&Change], values: &str, is_open: bool, room: usize) -> Optio
     }
     // The names take part of the block: as many as there is room for.
     let room = room.checked_sub(bare + "and 1,000,000 more\n\n".len())?;
-    let mut names = String::new();
-    let mut named = 0;
-    for change in changes {
+    let name = |change: &&Change| {
         let place = change.fields().iter().find_map(|field| field.place.as_ref()).or(change.place.as_ref());
-        let name = line![key(&change.key), place.map(|place| line![" (", at(place), ")"])];
-        let name = format!("- {}\n", super::draw(&name));
-        if names.len() + name.len() > room {
-            break;
-        }
-        names.push_str(&name);
-        named += 1;
-    }
+        format!("- {}\n", super::draw(&line![key(&change.key), place.map(|place| line![" (", at(place), ")"])]))
+    };
+    let (mut names, named) = fitting(changes.iter().map(name), room);
     match changes.len() - named {
         _ if named == 0 => return None,
         0 => names.push('\n'),
