@@ -12,7 +12,7 @@ use serde_json::json;
 use super::verdict::judged;
 use super::{ObjectVerdict, Verdict, Verdicts};
 use crate::model::{Field, Json, Key, ValueDigest, words};
-use crate::plan::{Action, Cause, Note, Plan, ScopeRead};
+use crate::plan::{Action, Cause, FieldChange, Note, Plan, ScopeRead};
 
 /// The file: a document of `kind: acknowledgements`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -201,42 +201,35 @@ impl Plan {
             if !matches!(object.verdict, Verdict::Drift | Verdict::Both) {
                 continue;
             }
-            let of_object = drifted.len();
-            let mut push = |field: Option<&Field>, value: &Json| {
-                drifted.push(Drifted { object: key.clone(), field: field.cloned(), value: ValueDigest::of(value) });
-            };
-            match changes.get(key).map(|change| &change.action) {
+            let whole = |value: &Json| vec![(None, ValueDigest::of(value))];
+            let mut values: Vec<(Option<Field>, ValueDigest)> = match changes.get(key).map(|change| &change.action) {
                 Some(Action::Replace { fields, before, .. } | Action::Recreate { fields, before }) => {
-                    for field in fields.iter().filter(|field| field.cause != Cause::Pending) {
-                        // Whether a secret beside it is as applied is not accepted with it.
-                        let unit = field.field.unit().filter(|_| !key.kind.is_whole());
-                        let shown = unit.map(|unit| before.endpoint.spec.without_hidden(unit, &field.before));
-                        push(
-                            Some(&field.field),
-                            &shown.map_or_else(|| field.before.clone(), Option::unwrap_or_default),
-                        );
-                    }
+                    // Whether a secret beside it is as applied is not accepted with it.
+                    let shown = |field: &FieldChange| match field.field.unit().filter(|_| !key.kind.is_whole()) {
+                        Some(unit) => before.endpoint.spec.without_hidden(unit, &field.before).unwrap_or_default(),
+                        None => field.before.clone(),
+                    };
+                    let drifted = fields.iter().filter(|field| field.cause != Cause::Pending);
+                    drifted.map(|field| (Some(field.field.clone()), ValueDigest::of(&shown(field)))).collect()
                 }
                 // Its annotations are not what drifted.
-                Some(Action::Annotate { .. }) | None if unnamed.contains_key(key) => {}
-                Some(Action::Create { .. } | Action::Annotate { .. }) => push(None, &Json::Null),
+                Some(Action::Annotate { .. }) | None if unnamed.contains_key(key) => Vec::new(),
+                Some(Action::Create { .. } | Action::Annotate { .. }) => whole(&Json::Null),
                 Some(Action::Delete { before, .. }) => {
-                    push(None, &serde_json::to_value(&before.endpoint).unwrap_or_default());
+                    whole(&serde_json::to_value(&before.endpoint).unwrap_or_default())
                 }
                 // Unmanaged and only noted: its being there is all that is known of it.
-                None => push(None, &Json::Bool(true)),
-            }
+                None => whole(&Json::Bool(true)),
+            };
             for (field, value) in unnamed.get(key).into_iter().flatten() {
-                match drifted[of_object..].iter_mut().find(|one| one.field.as_ref() == Some(field)) {
+                match values.iter_mut().find(|(known, _)| known.as_ref() == Some(field)) {
                     // What a definition names of it drifted as well.
-                    Some(one) => one.value = ValueDigest::of(&json!([one.value, value])),
-                    None => drifted.push(Drifted {
-                        object: key.clone(),
-                        field: Some(field.clone()),
-                        value: (*value).clone(),
-                    }),
+                    Some((_, named)) => *named = ValueDigest::of(&json!([named, value])),
+                    None => values.push((Some(field.clone()), (*value).clone())),
                 }
             }
+            let value = |(field, value)| Drifted { object: key.clone(), field, value };
+            drifted.extend(values.into_iter().map(value));
         }
         drifted
     }
