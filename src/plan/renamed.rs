@@ -32,33 +32,25 @@ impl Plan {
     /// Notes each delete whose endpoint is created in another namespace, under the same name and with the same spec. A
     /// name with a second create or delete is ambiguous, and is not noted.
     pub(super) fn note_renamed(&mut self) {
-        let mut pairs: BTreeMap<(KindName, &Name), Pair<'_>> = BTreeMap::new();
+        let mut changed: BTreeMap<(KindName, &Name), [Vec<&Object>; 2]> = BTreeMap::new();
         for Change { key, action, .. } in self.with_blocked() {
-            match action {
-                Action::Create { wanted } => pairs.entry((key.kind, &key.name)).or_default().created.push(wanted),
-                Action::Delete { before, .. } => {
-                    pairs.entry((key.kind, &key.name)).or_default().deleted.push(&before.endpoint);
-                }
-                Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. } => {}
-            }
+            let (at, object) = match action {
+                Action::Create { wanted } => (0, wanted),
+                Action::Delete { before, .. } => (1, &before.endpoint),
+                Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. } => continue,
+            };
+            changed.entry((key.kind, &key.name)).or_default()[at].push(object);
         }
-        let notes: Vec<Note> = pairs.into_values().filter_map(Pair::note).collect();
+        let notes: Vec<Note> =
+            changed.into_values().filter_map(|[created, deleted]| note(&created, &deleted)).collect();
         self.notes.extend(notes);
     }
 }
 
-/// What is created and deleted under one name.
-#[derive(Default)]
-struct Pair<'p> {
-    created: Vec<&'p Object>,
-    deleted: Vec<&'p Object>,
-}
-
-impl Pair<'_> {
-    fn note(self) -> Option<Note> {
-        let ([wanted], [gone]) = (self.created.as_slice(), self.deleted.as_slice()) else { return None };
-        let differences = diff::compare(gone, wanted, CompareOptions::default());
-        let same_spec = !differences.iter().any(|difference| difference.field.is_of_spec());
-        same_spec.then(|| Note::Renamed { key: gone.key.clone(), to: wanted.key.clone() })
-    }
+/// The note on what is created and deleted under one name.
+fn note(created: &[&Object], deleted: &[&Object]) -> Option<Note> {
+    let ([wanted], [gone]) = (created, deleted) else { return None };
+    let differences = diff::compare(gone, wanted, CompareOptions::default());
+    let same_spec = !differences.iter().any(|difference| difference.field.is_of_spec());
+    same_spec.then(|| Note::Renamed { key: gone.key.clone(), to: wanted.key.clone() })
 }

@@ -5,6 +5,31 @@ use crate::model::grouped;
 use crate::plan::{Note, Plan};
 use crate::report::line::{Line, foreign};
 
+const UNMANAGED: &str = "{{live endpoint}} in {{reason}} {{is|are}} not managed here: {{names}}";
+const ORPHAN: &str = "{{endpoint}} of this stack in {{reason}} {{is|are}} no longer defined and nothing may be deleted there \
+    (`namespaces:`, `kinds:` and `prune:` say where): {{names}}";
+const OWNED: &str =
+    "{{endpoint}} {{belongs to another object and is|belong to other objects and are}} left alone: {{names}}";
+const UNSUPPORTED: &str =
+    "{{endpoint}} cannot be read by this trueup ({{reason}}) and {{is|are}} left alone: {{names}}";
+const UNKNOWN_FIELD: &str =
+    "{{endpoint}} {{has|have}} the field {{reason}}, which this trueup does not know and keeps: {{names}}";
+const EMPTY_NAMESPACE: &str =
+    "{{names}}: nothing is there yet; the service answers the same for a namespace that does not exist";
+const RECREATED: &str = "{{endpoint}} {{is|are}} created again and {{gets|get}} a new uid: {{names}}";
+const RECREATED_REFERRED: &str = "{{endpoint}} {{is|are}} created again and {{gets|get}} a new uid; {{reason}} referred to the \
+    old {{one|ones}}: {{names}}";
+const REFERRERS_NOT_ASKED: &str = "{{endpoint}} would go, and the snapshot does not say who refers to {{it|them}} (an apply \
+    asks; so does `snapshot --referrers`): {{names}}";
+const COPIED: &str = "{{endpoint}} {{carries|carry}} copied ownership annotations and {{is|are}} nobody's: {{names}}";
+const UNSTACKED: &str =
+    "{{endpoint}} {{was|were}} applied without a stack and {{is|are}} taken over by this one: {{names}}";
+const OUTSIDE: &str = "{{endpoint}} of this stack in {{reason}} {{is|are}} outside of `namespaces:` (list it again, or delete \
+    {{it|them}} with --prune-namespace {{reason}}): {{names}}";
+const OUTSIDE_UNREAD: &str =
+    "{{names}}: this stack once had {{it|them}}, and what is left there could not be read ({{reason}})";
+const DELETES_UNKNOWN: &str =
+    "whether {{missing endpoint}} {{was|were}} deleted outside cannot be decided ({{reason}}): {{names}}";
 const AWAITED: &str =
     "{{endpoint}} {{was|were}} moved here from stack {{reason}} and {{is|are}} not defined yet: {{names}}";
 const NOT_DEFINED: &str = "stack {{reason}} does not define {{endpoint}} here, and does not delete {{it|them}} \
@@ -87,75 +112,31 @@ fn line(text: &'static str, reason: &str, names: &[String]) -> Line<'static> {
 fn of(note: &Note) -> (&'static str, String, String) {
     let none = String::new;
     match note {
-        Note::Unmanaged { key } => (
-            "{{live endpoint}} in {{reason}} {{is|are}} not managed here: {{names}}",
-            key.namespace.to_string(),
-            key.to_string(),
-        ),
-        Note::Orphan { key } => (
-            "{{endpoint}} of this stack in {{reason}} {{is|are}} no longer defined and nothing may be deleted there \
-             (`namespaces:`, `kinds:` and `prune:` say where): {{names}}",
-            key.namespace.to_string(),
-            key.to_string(),
-        ),
+        Note::Unmanaged { key } => (UNMANAGED, key.namespace.to_string(), key.to_string()),
+        Note::Orphan { key } => (ORPHAN, key.namespace.to_string(), key.to_string()),
         Note::Unannotated { key } => (UNANNOTATED, none(), key.to_string()),
         Note::NotAnnotated { key, path } => (NOT_ANNOTATED, path.clone(), key.to_string()),
         Note::Unshown { key, path } => (UNSHOWN, path.clone(), key.to_string()),
         Note::Ignored { key, field } => (IGNORED, field.to_string(), key.to_string()),
         Note::ForeignEqual { key, stack } => (FOREIGN_EQUAL, stack.clone(), key.to_string()),
-        Note::Owned { key, owner } => (
-            "{{endpoint}} {{belongs to another object and is|belong to other objects and are}} left alone: {{names}}",
-            none(),
-            format!("{key} (of {owner})"),
-        ),
-        Note::Unsupported { key, reason } => (
-            "{{endpoint}} cannot be read by this trueup ({{reason}}) and {{is|are}} left alone: {{names}}",
-            reason.clone(),
-            key.to_string(),
-        ),
-        Note::UnknownField { key, path } => (
-            "{{endpoint}} {{has|have}} the field {{reason}}, which this trueup does not know and keeps: {{names}}",
-            path.clone(),
-            key.to_string(),
-        ),
+        Note::Owned { key, owner } => (OWNED, none(), format!("{key} (of {owner})")),
+        Note::Unsupported { key, reason } => (UNSUPPORTED, reason.clone(), key.to_string()),
+        Note::UnknownField { key, path } => (UNKNOWN_FIELD, path.clone(), key.to_string()),
         Note::Unnamed { key, path, .. } => (UNNAMED, path.clone(), key.to_string()),
         Note::NotTaken { key, path } => (NOT_TAKEN, path.clone(), key.to_string()),
         Note::DroppedField { key, path } => (DROPPED, path.clone(), key.to_string()),
-        Note::EmptyNamespace { namespace } => (
-            "{{names}}: nothing is there yet; the service answers the same for a namespace that does not exist",
-            none(),
-            namespace.to_string(),
-        ),
+        Note::EmptyNamespace { namespace } => (EMPTY_NAMESPACE, none(), namespace.to_string()),
         Note::NotOffered { scope } => (NOT_OFFERED, scope.kind.to_string(), scope.namespace.to_string()),
-        Note::Recreated { key, referrers } if referrers.is_empty() => {
-            ("{{endpoint}} {{is|are}} created again and {{gets|get}} a new uid: {{names}}", none(), key.to_string())
-        }
+        Note::Recreated { key, referrers } if referrers.is_empty() => (RECREATED, none(), key.to_string()),
         Note::Recreated { key, referrers } => {
             let by: Vec<String> = referrers.iter().map(ToString::to_string).collect();
-            (
-                "{{endpoint}} {{is|are}} created again and {{gets|get}} a new uid; {{reason}} referred to the old \
-                 {{one|ones}}: {{names}}",
-                by.join(", "),
-                key.to_string(),
-            )
+            (RECREATED_REFERRED, by.join(", "), key.to_string())
         }
-        Note::ReferrersNotAsked { key } => (
-            "{{endpoint}} would go, and the snapshot does not say who refers to {{it|them}} (an apply asks; so does \
-             `snapshot --referrers`): {{names}}",
-            none(),
-            key.to_string(),
-        ),
+        Note::ReferrersNotAsked { key } => (REFERRERS_NOT_ASKED, none(), key.to_string()),
         Note::Loaded { text } => ("{{reason}}", text.clone(), none()),
-        Note::Copied { key, of } => (
-            "{{endpoint}} {{carries|carry}} copied ownership annotations and {{is|are}} nobody's: {{names}}",
-            none(),
-            of.as_ref().map_or_else(|| key.to_string(), |of| format!("{key} (of {of})")),
-        ),
-        Note::Unstacked { key } => (
-            "{{endpoint}} {{was|were}} applied without a stack and {{is|are}} taken over by this one: {{names}}",
-            none(),
-            key.to_string(),
-        ),
+        Note::Copied { key, of: Some(of) } => (COPIED, none(), format!("{key} (of {of})")),
+        Note::Copied { key, of: None } => (COPIED, none(), key.to_string()),
+        Note::Unstacked { key } => (UNSTACKED, none(), key.to_string()),
         Note::Awaited { key, from } => (AWAITED, from.clone(), key.to_string()),
         Note::Left { key, stack } => (LEFT, stack.clone(), key.to_string()),
         Note::NotDefined { key, stack } => (NOT_DEFINED, stack.clone(), key.to_string()),
@@ -163,23 +144,10 @@ fn of(note: &Note) -> (&'static str, String, String) {
         Note::Differs { key, stack } => (DIFFERS, stack.clone(), key.to_string()),
         Note::Renamed { key, to } => (RENAMED, none(), format!("from {key} to {to}")),
         Note::Outside { key, transfer: Some(command) } => (OUTSIDE_DEFINED, command.clone(), key.to_string()),
-        Note::Outside { key, transfer: None } => (
-            "{{endpoint}} of this stack in {{reason}} {{is|are}} outside of `namespaces:` (list it again, or delete \
-             {{it|them}} with --prune-namespace {{reason}}): {{names}}",
-            key.namespace.to_string(),
-            key.to_string(),
-        ),
+        Note::Outside { key, transfer: None } => (OUTSIDE, key.namespace.to_string(), key.to_string()),
         Note::OutsideKinds { key } => (OUTSIDE_KINDS, key.kind.to_string(), key.to_string()),
-        Note::OutsideUnread { scope, reason } => (
-            "{{names}}: this stack once had {{it|them}}, and what is left there could not be read ({{reason}})",
-            reason.clone(),
-            scope.to_string(),
-        ),
-        Note::DeletesUnknown { key, reason } => (
-            "whether {{missing endpoint}} {{was|were}} deleted outside cannot be decided ({{reason}}): {{names}}",
-            reason.clone(),
-            key.to_string(),
-        ),
+        Note::OutsideUnread { scope, reason } => (OUTSIDE_UNREAD, reason.clone(), scope.to_string()),
+        Note::DeletesUnknown { key, reason } => (DELETES_UNKNOWN, reason.clone(), key.to_string()),
         Note::Weak { kind } => (WEAK, none(), kind.to_string()),
     }
 }
