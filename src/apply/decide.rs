@@ -15,7 +15,7 @@ type Decision = Result<DecidedWrite, ChangeResult>;
 
 /// The create of an object that was not looked at before: the service refuses a second one itself.
 pub(super) fn create(target: &TargetState<'_>) -> Decision {
-    let Some(wanted) = target.wanted() else { return refused("nothing is wanted".to_owned()) };
+    let Some(wanted) = &target.wanted else { return refused("nothing is wanted".to_owned()) };
     let body = match &target.change.action {
         Action::Recreate { .. } => serde_json::to_value(wanted.body()).and_then(|mut body| {
             let spec = wanted.key.kind.message();

@@ -63,7 +63,7 @@ pub async fn run<R: RunRecorder, O: RunObserver>(
     options: ApplyOptions,
 ) -> Outcome {
     let service = client::HttpService { writer, sealed: &options.sealed };
-    phases::run(approved.plan(), |_| None, &service, recorder, observer, &options).await
+    phases::run(approved.plan(), None, &service, recorder, observer, &options).await
 }
 
 /// Resumes a run that ended early, in a run of its own.
@@ -86,5 +86,5 @@ pub async fn resume<R: RunRecorder, O: RunObserver>(
     options: ApplyOptions,
 ) -> Outcome {
     let service = client::HttpService { writer, sealed: &options.sealed };
-    phases::resume(record, &service, recorder, observer, &options).await
+    phases::run(&record.header.plan, Some(record), &service, recorder, observer, &options).await
 }

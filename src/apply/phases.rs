@@ -23,10 +23,10 @@ use crate::run::{
 /// reach the disk together, so that safety does not cost a flush a request.
 const AHEAD: usize = 3;
 
-/// Runs the plan, each change from the point that an earlier run left it at, if there was one.
-pub(super) async fn run<'b, S: ObjectService, R: RunRecorder, O: RunObserver>(
+/// Runs the plan, each change from the point that the run of a record left it at, if there is one.
+pub(super) async fn run<S: ObjectService, R: RunRecorder, O: RunObserver>(
     plan: &Plan,
-    earlier: impl Fn(&Key) -> Option<EarlierProgress<'b>>,
+    record: Option<&RunRecord>,
     service: &S,
     recorder: &R,
     observer: &O,
@@ -42,6 +42,12 @@ pub(super) async fn run<'b, S: ObjectService, R: RunRecorder, O: RunObserver>(
         checks_versions: AtomicBool::new(false),
         journal_failed: AtomicBool::new(false),
     };
+    let writers = record.map(RunRecord::writers).unwrap_or_default();
+    let runs = |key: &Key| writers.get(key).map_or(&[][..], Vec::as_slice);
+    let progress = record.map(RunRecord::progress).unwrap_or_default().into_iter();
+    let reached: BTreeMap<&Key, EarlierProgress<'_>> =
+        progress.map(|(change, progress)| (&change.key, (progress, runs(&change.key)))).collect();
+    let earlier = |key: &Key| reached.get(key).copied();
     let is_over = |change: &&Change| earlier(&change.key).is_some_and(|(progress, _)| progress.done().is_some());
     let total = plan.changes.len() - plan.changes.iter().filter(is_over).count();
     observer.event(RunEvent::Started { run: &options.run, total });
@@ -97,21 +103,6 @@ pub(super) async fn run<'b, S: ObjectService, R: RunRecorder, O: RunObserver>(
         verify_milliseconds: look_milliseconds,
         unrecorded: false,
     }
-}
-
-/// Resumes an earlier run.
-pub(super) async fn resume<S: ObjectService, R: RunRecorder, O: RunObserver>(
-    record: &RunRecord,
-    service: &S,
-    recorder: &R,
-    observer: &O,
-    options: &ApplyOptions,
-) -> Outcome {
-    let writers = record.writers();
-    let runs = |key: &Key| writers.get(key).map_or(&[][..], Vec::as_slice);
-    let reached: BTreeMap<&Key, EarlierProgress<'_>> =
-        record.progress().into_iter().map(|(change, progress)| (&change.key, (progress, runs(&change.key)))).collect();
-    run(&record.header.plan, |key| reached.get(key).copied(), service, recorder, observer, options).await
 }
 
 /// Works on one change and reports its result.

@@ -14,7 +14,7 @@ pub(super) struct TargetState<'a> {
     /// Fields that the configuration leaves out.
     ignored: Vec<Field>,
     /// The endpoint as it should be afterwards, ownership annotations included; nothing for a delete.
-    wanted: Option<Object>,
+    pub(super) wanted: Option<Object>,
 }
 
 impl<'a> TargetState<'a> {
@@ -27,11 +27,6 @@ impl<'a> TargetState<'a> {
         let wanted = base.map(|base| change.applied_to(base, run)).transpose();
         let wanted = wanted.map_err(|error| format!("the planned fields make no endpoint: {error}"))?;
         Ok(Self { change, run, ignored, wanted })
-    }
-
-    /// The endpoint as it should be afterwards; nothing for a delete.
-    pub(super) fn wanted(&self) -> Option<&Object> {
-        self.wanted.as_ref()
     }
 
     /// Sets the wanted fields and the ownership annotations in a whole object, and nothing else.

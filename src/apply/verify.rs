@@ -110,7 +110,7 @@ fn differs(change: &Change, item: Option<&LiveItem>, options: &ApplyOptions) -> 
     if target.is_as_written(&live.endpoint) {
         return Some(target.kept(&live.endpoint).cloned().collect());
     }
-    let mut fields = target.wanted().map(|wanted| target.moved(wanted, &live.endpoint)).unwrap_or_default();
+    let mut fields = target.wanted.as_ref().map(|wanted| target.moved(wanted, &live.endpoint)).unwrap_or_default();
     if fields.len() > 1 {
         // The ownership annotations also differ by the run alone.
         fields.retain(|field| !target.is_only_run(field, &live.endpoint));

@@ -102,14 +102,21 @@ impl Bench {
 
     fn recorded(&self, run: &str, recorder: &Kept1) -> Outcome {
         let options = self.options(run);
-        futures_util::FutureExt::now_or_never(phases::run(&self.plan, |_| None, &self.fake, recorder, &Quiet, &options))
+        futures_util::FutureExt::now_or_never(phases::run(&self.plan, None, &self.fake, recorder, &Quiet, &options))
             .expect("nothing waits here")
     }
 
     fn resumed(&self, run: &str, record: &RunRecord, recorder: &Kept1) -> Outcome {
         let options = self.options(run);
-        futures_util::FutureExt::now_or_never(phases::resume(record, &self.fake, recorder, &Quiet, &options))
-            .expect("nothing waits here")
+        futures_util::FutureExt::now_or_never(phases::run(
+            &record.header.plan,
+            Some(record),
+            &self.fake,
+            recorder,
+            &Quiet,
+            &options,
+        ))
+        .expect("nothing waits here")
     }
 
     fn run(&self) -> Outcome {

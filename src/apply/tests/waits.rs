@@ -225,7 +225,7 @@ fn a_disk_that_is_always_slow_ends_in_a_failure_and_not_in_a_write_by_an_old_loo
             ..bench.options("run-1")
         };
         let recorder = Kept1::default();
-        let run = phases::run(&bench.plan, |_| None, &bench.fake, &recorder, &Quiet, &options);
+        let run = phases::run(&bench.plan, None, &bench.fake, &recorder, &Quiet, &options);
         let outcome = futures_util::FutureExt::now_or_never(run).expect("nothing waits here");
         let ChangeResult::Failed { reason } = result(&outcome, name) else { panic!("{:?}", outcome.steps) };
         assert!(reason.starts_with("not sent: more than 3 s passed"), "{reason}");
