@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::facts::unit;
 use super::text::draw;
 use crate::api::ddos::{Attachment, DdosEdit, DdosEvent};
 use crate::model::Json;
@@ -62,7 +63,8 @@ impl Report for OneDdosEvent<'_> {
             ("network", text(&event.network_id)),
             ("mitigation", text(&event.mitigation_id)),
         ];
-        let others = event.others.iter().map(|(name, value)| (name.as_str(), text(&value_text(value))));
+        let others =
+            event.others.iter().map(|(name, value)| (name.as_str(), text(&unit::text(value).unwrap_or_default())));
         let mut table = Table::new(["", ""]).titled(Line::default(), 2);
         for (name, value) in rows.into_iter().chain(others).filter(|(_, value)| !value.is_empty()) {
             table.row([line![foreign(name)], value]);
@@ -90,14 +92,6 @@ fn attachments(attachments: &[Attachment]) -> Table<'_> {
     table
 }
 
-fn value_text(value: &Json) -> String {
-    match value {
-        Json::Null => String::new(),
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
 /// The edit of an event, before it is sent.
 pub fn edit(event: &DdosEvent, changes: &[(&'static str, String, String)], view: &TextView) -> String {
     let mut blocks = Blocks::from(line!["Edit of DDoS event ", code(&event.id), " (", code(&event.name), ")"]);
@@ -118,7 +112,7 @@ pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &Te
     let [before, after] = [shown, now].map(|event| serde_json::json!(event));
     let fields = [&before, &after].into_iter().filter_map(Json::as_object).flat_map(serde_json::Map::keys);
     for field in fields.collect::<BTreeSet<_>>() {
-        let [before, after] = [&before, &after].map(|event| event.get(field).map(value_text).unwrap_or_default());
+        let [before, after] = [&before, &after].map(|event| event.get(field).and_then(unit::text).unwrap_or_default());
         let wanted = match field.as_str() {
             "name" => &wanted.name,
             "description" => &wanted.description,

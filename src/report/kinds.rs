@@ -168,14 +168,11 @@ pub fn explain(path: &str) -> Option<Result<Described, UnknownField>> {
         keys.insert(0, kind::ENDPOINT.to_owned());
     }
     let kind = kind::find(&keys[0])?;
-    let found = fields(kind, &keys[1..]);
-    Some(found.map(|(field, below)| Described { kind: DescribedKind::new(kind), field, below }))
+    Some(described(kind, &keys[1..]))
 }
 
-type Found = Result<(Option<DescribedField>, Vec<DescribedField>), UnknownField>;
-
 /// The field with these keys below a kind, and those below it; of the kind alone those of its spec.
-fn fields(kind: &Kind, keys: &[String]) -> Found {
+fn described(kind: &Kind, keys: &[String]) -> Result<Described, UnknownField> {
     let (part, keys) = keys.split_first().map_or(("spec", keys), |(part, keys)| (part.as_str(), keys));
     let mut message = match part {
         "spec" => kind.message(),
@@ -198,7 +195,7 @@ fn fields(kind: &Kind, keys: &[String]) -> Found {
         found = Some(described);
     }
     let below = message.fields.iter().map(|field| DescribedField::new(&above, field, message.group_of(field.name)));
-    Ok((found, below.collect()))
+    Ok(Described { kind: DescribedKind::new(kind), field: found, below: below.collect() })
 }
 
 impl DescribedField {
