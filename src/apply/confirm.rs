@@ -5,7 +5,7 @@ use super::target_state::TargetState;
 use crate::api::CurrentState;
 use crate::model::{LiveObject, Object};
 use crate::plan::{BeforeImage, Conflict};
-use crate::run::WriteRequest;
+use crate::run::{Intent, WriteRequest};
 
 /// How a write ended that did not end well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +23,7 @@ pub(super) struct SentWrite<'a> {
     pub(super) target: &'a TargetState<'a>,
     /// The same change as earlier runs may have sent it, which a resume continues.
     pub(super) earlier: &'a [TargetState<'a>],
-    pub(super) request: &'a WriteRequest,
-    /// The object as the GET before the write saw it; a create has none.
-    pub(super) before: Option<&'a BeforeImage>,
+    pub(super) write: &'a Intent,
     /// How this try ended.
     pub(super) answer: FailedAnswer,
     /// This or an earlier try of the same write may have taken effect.
@@ -51,7 +49,7 @@ pub(super) enum SettledWrite {
 
 /// What became of a write, as `now` shows it.
 pub(super) fn settle(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
-    match (sent.request, sent.before) {
+    match (&sent.write.request, &sent.write.before) {
         (WriteRequest::Create { .. }, _) => create(sent, now),
         (WriteRequest::Replace { .. }, Some(before)) => replace(sent, before, now),
         (WriteRequest::Delete { .. }, Some(before)) => delete(sent, before, now),
@@ -62,10 +60,10 @@ pub(super) fn settle(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
 
 /// Whether the object had moved when the service refused to replace it.
 pub(super) fn was_refused_after_move(sent: &SentWrite<'_>, now: &CurrentState) -> bool {
-    let (Some(before), CurrentState::Object(seen)) = (sent.before, now) else { return false };
+    let (Some(before), CurrentState::Object(seen)) = (&sent.write.before, now) else { return false };
     let versions = (&before.resource_version, &seen.live.resource_version);
     let moved = matches!(versions, (Some(before), Some(now)) if before != now);
-    sent.answer == FailedAnswer::Refused && moved && matches!(sent.request, WriteRequest::Replace { .. })
+    sent.answer == FailedAnswer::Refused && moved && matches!(sent.write.request, WriteRequest::Replace { .. })
 }
 
 fn create(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {

@@ -386,14 +386,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         let Some(tried) = tried else { return Ok(()) };
         tried.is_unread = false;
         let TriedWrite { write, answer, .. } = &*tried;
-        let doubt = SentWrite {
-            target,
-            earlier,
-            request: &write.request,
-            before: write.before.as_ref(),
-            answer: *answer,
-            may_be_made,
-        };
+        let doubt = SentWrite { target, earlier, write, answer: *answer, may_be_made };
         let (is_plainly_refused, has_moved) =
             (doubt.is_plainly_refused(), confirm::was_refused_after_move(&doubt, now));
         if has_moved && tried.is_about_version() {
