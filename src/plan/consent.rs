@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
-use super::settings::flag;
 use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardLimits, GuardName, Plan};
 use crate::model::Ownership;
 use crate::model::policy::{KeyAllowance, Prune};
@@ -79,7 +78,7 @@ impl Plan {
         let mut missing = Vec::new();
         for change in &self.changes {
             let needed = needed(self, change).filter(|name| !allow.key(*name, &change.key));
-            missing.extend(needed.map(|name| flag(name, &change.key)));
+            missing.extend(needed.map(|name| format!("{name}={}", change.key)));
         }
         missing
     }

@@ -197,23 +197,15 @@ impl ChangeShare {
     }
 
     fn hit(&self, name: GuardName, count: usize, of: usize) -> GuardHit {
-        GuardHit { name, namespace: None, kinds: named(self.kinds.clone()), count, of, allowed_percent: None }
+        let is_plain = self.kinds.iter().all(|kind| kind.is_endpoint());
+        let kinds = if is_plain { BTreeSet::new() } else { self.kinds.clone() };
+        GuardHit { name, namespace: None, kinds, count, of, allowed_percent: None }
     }
-}
-
-/// The kinds, where those are not endpoints alone.
-fn named(kinds: BTreeSet<KindName>) -> BTreeSet<KindName> {
-    if kinds.iter().all(|kind| kind.is_endpoint()) { BTreeSet::new() } else { kinds }
 }
 
 fn behind_base(plan: &Plan) -> Option<GuardHit> {
     let behind = plan.changes.iter().filter(|change| change.is_behind_base()).count();
-    (behind > 0).then(|| GuardHit {
-        name: GuardName::BehindBase,
-        namespace: None,
-        kinds: named(plan.changes.iter().map(|change| change.key.kind).collect()),
-        count: behind,
-        of: plan.changes.len(),
-        allowed_percent: None,
-    })
+    let kinds = plan.changes.iter().map(|change| change.key.kind).collect();
+    let all = ChangeShare { kinds, ..ChangeShare::default() };
+    (behind > 0).then(|| all.hit(GuardName::BehindBase, behind, plan.changes.len()))
 }

@@ -193,10 +193,9 @@ impl Undo<'_, '_> {
     }
 
     fn differing(&self, image: &Object, live: &Object, ignored: &[Field]) -> BTreeSet<Field> {
-        let ownership = Ownership::read(&image.annotations);
-        let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
+        let applied = applied(image);
         let names = |key: &str| self.change.named_annotations().any(|named| named == key);
-        diff::moved(image, live, names, CompareOptions { applied, ignored, strict: false })
+        diff::moved(image, live, names, CompareOptions { applied: applied.as_ref(), ignored, strict: false })
     }
 
     fn created(&mut self, live: &LiveObject) {
@@ -377,8 +376,7 @@ impl Undo<'_, '_> {
     /// What the run made of `base`, with the ownership annotations of the run that made it: the one that live names, where
     /// several may have.
     fn written(&self, base: &Object, live: Option<&LiveObject>) -> Option<Object> {
-        let ownership = live.and_then(|live| Ownership::read(&live.endpoint.annotations));
-        let named = ownership.and_then(|ownership| ownership.applied).map(|applied| applied.run);
+        let named = live.and_then(|live| applied(&live.endpoint)).map(|applied| applied.run);
         let runs = &self.write.runs;
         let by = runs.iter().find(|run| Some(run.as_str()) == named.as_deref()).or(runs.last());
         self.change.applied_to(base, by.unwrap_or(self.input.undone.run)).ok()

@@ -53,11 +53,6 @@ fn allowed() -> Vec<String> {
     guards.chain(keys).collect()
 }
 
-/// A consent to what is done with one object, as `--allow` takes it.
-pub(super) fn flag(name: KeyAllowance, what: impl std::fmt::Display) -> String {
-    format!("{name}={what}")
-}
-
 impl Allowances {
     /// Adds one `--allow`.
     ///
@@ -93,12 +88,12 @@ impl Allowances {
     /// What allows `name` for the endpoint, as `--allow` takes it.
     pub(super) fn given(&self, name: KeyAllowance, key: &Key) -> Option<String> {
         if self.keys.get(&name).is_some_and(|keys| keys.contains(key)) {
-            return Some(flag(name, key));
+            return Some(format!("{name}={key}"));
         }
         if name != KeyAllowance::ForeignStack || self.foreign.is_empty() {
             return None;
         }
-        self.foreign.iter().find(|pattern| pattern.matches(key)).map(|pattern| flag(name, &pattern.text))
+        self.foreign.iter().find(|pattern| pattern.matches(key)).map(|pattern| format!("{name}={}", pattern.text))
     }
 
     /// What either of the two allows.
