@@ -14,6 +14,8 @@ use crate::plan::{Action, ActionKind, Change, FieldChange, OwnershipAnnotations}
 
 /// Values longer than this, in characters, get a line of their own.
 const LONG: usize = 60;
+/// From so many endpoints with one and the same edit on, the edit is listed once.
+const FOLD: usize = 3;
 
 /// What a line of a difference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,10 +158,10 @@ fn split(text: Option<&str>) -> Vec<&str> {
     text.map(|text| text.split('\n').collect()).unwrap_or_default()
 }
 
-/// The changes without those that only annotate. Replaces that make one and the same edit in at least `least`
+/// The changes without those that only annotate. Replaces that make one and the same edit in at least [`FOLD`]
 /// endpoints are one entry, in the place of the first of them; every other change is an entry of its own.
-pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>, least: usize) -> Vec<Vec<&'a Change>> {
-    let changes = changes.into_iter().filter(|change| change.action.kind() != ActionKind::Annotate);
+pub fn fold<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Vec<&'a Change>> {
+    let changes = changes.filter(|change| change.action.kind() != ActionKind::Annotate);
     // The number of each different edit, so that its text is kept once and not for each change.
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut counts: Vec<usize> = Vec::new();
@@ -178,7 +180,7 @@ pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>, least: usize) -> 
     let mut folds: Vec<Vec<&'a Change>> = Vec::new();
     let mut at: HashMap<usize, usize> = HashMap::new();
     for (change, number) in changes {
-        let number = number.filter(|number| counts[*number] >= least);
+        let number = number.filter(|number| counts[*number] >= FOLD);
         match number.and_then(|number| at.get(&number)) {
             Some(at) => folds[*at].push(change),
             None => {

@@ -9,8 +9,6 @@ use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change,
 use crate::report::line::{Line, code, quoted};
 use crate::report::{Role, TextView, safe};
 
-/// From so many endpoints with one and the same edit on, the edit is listed once.
-const FOLD: usize = 3;
 /// Objects that are named of those that are only annotated.
 const NAMES: usize = 12;
 
@@ -103,7 +101,7 @@ impl Part {
 pub fn parts(plan: &Plan) -> Vec<(Part, Vec<Item<'_>>)> {
     let of = |part: Part| {
         let changes = plan.changes.iter().filter(|change| Part::of(change) == part);
-        let folds = edits::fold(changes, FOLD).into_iter().map(Item::Changes);
+        let folds = edits::fold(changes).into_iter().map(Item::Changes);
         let blocked =
             plan.blocked.iter().filter(|held| held.change.as_ref().map_or(Part::ThisChange, Part::of) == part);
         let mut items: Vec<Item<'_>> = folds.chain(blocked.map(Item::Blocked)).collect();
