@@ -5,26 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::namespace::{self, KeysByDigest};
 use super::references;
-use super::{Allowances, Ignore, MatchedFilters, NamedCommits, Note, Plan, ScopeRead, ScopeState, Selection};
+use super::{MatchedFilters, NamedCommits, Note, Plan, PlanInput, ScopeRead, ScopeState};
 use crate::kind::KindName;
-use crate::model::{Definition, Desired, Key, ListRead, Live, LiveItem, Namespace, Scope};
-
-/// What a plan is made of beside its service, its stack, its settings and its source, which it has already.
-#[derive(Clone, Copy)]
-pub struct PlanInput<'a> {
-    /// All definitions.
-    pub desired: &'a Desired,
-    /// The namespaces in which deletes may be planned.
-    pub namespaces: &'a BTreeSet<Namespace>,
-    /// The kinds of which deletes may be planned, besides endpoints.
-    pub kinds: &'a BTreeSet<KindName>,
-    /// Fields that are left out of comparison.
-    pub ignore: &'a Ignore,
-    /// What was allowed by name.
-    pub allow: &'a Allowances,
-    /// The filters of the call.
-    pub selection: &'a Selection,
-}
+use crate::model::{Definition, Key, ListRead, Live, LiveItem, Namespace, Scope};
 
 /// Decides what will be done, and adds it to `plan`, which has its service, stack, settings and source.
 ///
