@@ -106,7 +106,8 @@ pub(super) fn connect<'v>(
         .filter(|(name, value)| value.len() >= 8 && is_secret(name))
         .map(|(_, value)| (*value).to_owned())
         .collect();
-    let store = store.map_err(|error| StateError::of("reach", location.to_string(), &error, &secrets))?;
+    let failed = |error| StateError::of("reach", location.to_string(), &error, &secrets).with_hint(hint);
+    let store = store.map_err(failed)?;
     Ok((store, secrets))
 }
 
@@ -233,11 +234,16 @@ fn check_document(root: &str, text: &str, asked: &reqwest::Url) -> Result<(), St
         return Err(format!("the answer is not a `{root}`"));
     }
     let element = |name: &str| text.split_once(&format!("<{name}>"))?.1.split_once('<').map(|(inner, _)| inner.trim());
-    let next = element("NextContinuationToken").unwrap_or_default();
+    // Azure gives an empty marker with the last page.
+    let (next, begin) = match root {
+        "EnumerationResults" => ("NextMarker", "marker"),
+        _ => ("NextContinuationToken", "continuation-token"),
+    };
+    let next = element(next).unwrap_or_default();
     if element("IsTruncated") == Some("true") && next.is_empty() {
         return Err("the list is not whole, and the answer does not say how to read on".to_owned());
     }
-    match asked.query_pairs().any(|(name, token)| name == "continuation-token" && !next.is_empty() && token == next) {
+    match asked.query_pairs().any(|(name, token)| name == begin && !next.is_empty() && token == next) {
         true => Err("the list does not end: its next page is the one that was read".to_owned()),
         false => Ok(()),
     }
