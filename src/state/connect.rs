@@ -51,10 +51,10 @@ pub(super) fn connect<'v>(
     variables: impl IntoIterator<Item = (&'v str, &'v str)>,
     proxies: &Proxies,
 ) -> Result<(Arc<dyn ObjectStore>, Vec<String>), StateError> {
-    let prefix = match location.provider {
-        Provider::S3 => "AWS_",
-        Provider::Google => "GOOGLE_",
-        Provider::Azure => "AZURE_",
+    let (prefix, hint) = match location.provider {
+        Provider::S3 => ("AWS_", "check the variables AWS_… and the files that they name"),
+        Provider::Google => ("GOOGLE_", "check the variables GOOGLE_… and the files that they name"),
+        Provider::Azure => ("AZURE_", "check the variables AZURE_… and the files that they name"),
     };
     proxies.any().map_err(|error| StateError::new("reach", location.to_string(), error.to_string()))?;
     let connector = Connector(proxies.clone());
@@ -103,8 +103,9 @@ pub(super) fn connect<'v>(
     };
     let secrets: Vec<String> = variables
         .iter()
+        .map(|(name, value)| (name, value.trim()))
         .filter(|(name, value)| value.len() >= 8 && is_secret(name))
-        .map(|(_, value)| (*value).to_owned())
+        .map(|(_, value)| value.to_owned())
         .collect();
     let failed = |error| StateError::of("reach", location.to_string(), &error, &secrets).with_hint(hint);
     let store = store.map_err(failed)?;
@@ -300,6 +301,14 @@ mod tests {
         ] {
             check(&list(rest)).expect_err(rest);
         }
+        let check = |next: &str| {
+            let url = "http://127.0.0.1/b?comp=list&marker=2%21a".parse().expect("a URL");
+            check_document("EnumerationResults", &format!("<EnumerationResults>{next}</EnumerationResults>"), &url)
+        };
+        for next in ["<NextMarker />", "<NextMarker></NextMarker>", "<NextMarker>2!b</NextMarker>"] {
+            assert_eq!(check(next), Ok(()), "{next}");
+        }
+        check("<NextMarker>2!a</NextMarker>").expect_err("its next page is the one that was read");
     }
 
     #[tokio::test]

@@ -133,7 +133,14 @@ fn server_words(text: &str) -> Option<String> {
 }
 
 fn innermost(error: &Error) -> String {
-    server_words(&chain(error)).unwrap_or_else(|| causes(error).last().unwrap_or(error).to_string())
+    let words = || {
+        let words = causes(error).last().unwrap_or(error).to_string();
+        // Before it, a parser repeats what it found, which may be a credential.
+        let expected =
+            words.rsplit_once(", expected ").map(|(_, expected)| format!("a document has not the expected {expected}"));
+        expected.unwrap_or(words)
+    };
+    server_words(&chain(error)).unwrap_or_else(words)
 }
 
 /// Without queries of URLs and secrets, neutralised, and not longer than [`LONGEST`].
@@ -180,6 +187,20 @@ mod tests {
         assert_eq!(shown, "cannot write `s3://b/a`: PUT https://b.example/a?… failed, key … [2J");
         let long = StateError::of("read", String::new(), &generic(&"x".repeat(5000)), &[]).to_string();
         assert!(long.len() < 400, "{long}");
+    }
+
+    #[test]
+    fn an_error_shows_nothing_of_a_document_that_has_another_form() {
+        for text in [r#""a-part-of-it""#, r#""a-part-of-it, expected u16""#, r#"{"port": "a-part-of-it"}"#] {
+            let source = serde_json::from_str::<std::collections::BTreeMap<String, u16>>(text).expect_err(text);
+            let error = Error::Generic { store: "GCS", source: source.into() };
+            let shown = StateError::of("reach", "gs://b/a".to_owned(), &error, &[]).to_string();
+            assert!(!shown.contains("a-part-of-it"), "{shown}");
+            assert!(
+                shown.contains("a document has not the expected ") && shown.contains(" at line 1 column "),
+                "{shown}"
+            );
+        }
     }
 
     #[test]

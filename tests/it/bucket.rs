@@ -314,6 +314,20 @@ fn a_credential_with_a_line_break_is_refused_by_its_name() {
 }
 
 #[test]
+fn what_a_google_credential_contains_is_in_no_message() {
+    const PLANTED: &str = "\"a-part-of-it\"";
+    for (name, value) in [
+        ("GOOGLE_APPLICATION_CREDENTIALS", "../key.json"),
+        ("GOOGLE_SERVICE_ACCOUNT", "../key.json"),
+        ("GOOGLE_SERVICE_ACCOUNT_KEY", &format!("{PLANTED}\n")),
+    ] {
+        let stage = Stage::new().file("../key.json", PLANTED).env(name, value);
+        let ran = stage.run("history --state gs://b/team");
+        ran.code(1).stderr_contains("check the variables GOOGLE_").does_not_say("a-part-of-it");
+    }
+}
+
+#[test]
 fn the_address_that_is_used_says_whether_plain_http_is() {
     let bucket = OddServer::start(|_, _| (200, b"<ListBucketResult/>".to_vec()));
     let stage = bucket.variables().into_iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, &value));
