@@ -28,7 +28,7 @@ use crate::load::Config;
 use crate::model::policy::{GateMode, Gates, Safeguards};
 use crate::model::{Key, Live, RunId, Scope};
 use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan};
-use crate::report::facts::plan::consents;
+use crate::report::facts::plan::resume_of;
 use crate::report::{self, Applied, Format, TextView};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
@@ -267,8 +267,7 @@ impl<'a> PendingRun<'a> {
         let stop = match stop {
             Some(stop) => stop,
             None => {
-                let consents = consents(plan.allowed.iter().map(|allowed| &allowed.name));
-                let resume = format!("resume with `trueup apply --resume {run}{consents}{}`", self.view.flags);
+                let resume = format!("resume with `{}{}`", resume_of(&run, plan), self.view.flags);
                 interrupt::watch(progress.output(), resume).await
             }
         };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::edits;
-use crate::model::Namespace;
+use crate::model::{Namespace, RunId};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
 use crate::report::line::{Line, code, quoted};
 use crate::report::{Role, TextView, safe};
@@ -303,6 +303,16 @@ pub fn consents<'n>(names: impl Iterator<Item = &'n String>) -> String {
 /// The flags that prune these namespaces, each behind a blank: neither a saved plan nor a run brings its own.
 pub fn prune_flags(namespaces: &BTreeSet<Namespace>) -> String {
     namespaces.iter().map(|namespace| format!(" --prune-namespace {namespace}")).collect()
+}
+
+/// The command that resumes a run, with what it takes from no journal.
+pub fn resume<'n>(run: &RunId, allowed: impl Iterator<Item = &'n String>, pruned: &BTreeSet<Namespace>) -> String {
+    format!("trueup apply --resume {run}{}{}", consents(allowed), prune_flags(pruned))
+}
+
+/// The command that resumes a run of this plan.
+pub fn resume_of(run: &RunId, plan: &Plan) -> String {
+    resume(run, plan.allowed.iter().map(|allowed| &allowed.name), &plan.settings.prune_namespaces)
 }
 
 #[cfg(test)]

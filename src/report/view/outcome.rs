@@ -288,15 +288,12 @@ fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &'a TextView) -> Blocks<'a>
     if outcome.unrecorded {
         return line!["run ", code(run), " has no record any more: it cannot be shown, resumed or rolled back"].into();
     }
-    let command = |words: &str, flags: &str| code(format!("trueup {words} {run}{flags}{}", view.flags));
     let is_resumable =
         |step: &ChangeStep| matches!(step.result, ChangeResult::InDoubt { .. } | ChangeResult::Failed { .. });
-    let undo = styled(Role::Quiet, line!["undo with: ", command("rollback", "")]);
+    let undo = styled(Role::Quiet, line!["undo with: ", code(format!("trueup rollback {run}{}", view.flags))]);
     let mut blocks = Blocks::from(line!["run ", code(run), " · ", undo]);
     if outcome.interrupted || outcome.steps.iter().any(is_resumable) {
-        let consents = facts::consents(plan.allowed.iter().map(|allowed| &allowed.name));
-        let flags = consents + &facts::prune_flags(&plan.settings.prune_namespaces);
-        blocks.line(line!["resume with: ", command("apply --resume", &flags)]);
+        blocks.line(line!["resume with: ", code(facts::resume_of(&outcome.run, plan) + &view.flags)]);
     }
     blocks
 }

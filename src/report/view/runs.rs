@@ -7,7 +7,7 @@ use super::outcome::verified;
 use crate::drift::short;
 use crate::model::RunId;
 use crate::plan::Plan;
-use crate::report::facts::plan::{consents, prune_flags};
+use crate::report::facts::plan as facts;
 use crate::report::json::HistoryReport;
 use crate::report::prelude::*;
 use crate::report::prometheus;
@@ -239,10 +239,9 @@ fn doubt(run: &RunSummary, before: &'static str) -> Option<Line<'static>> {
     }
 }
 
-/// The command that resumes a run, with the consents that it takes from no journal.
+/// The command that resumes a run.
 fn resume(run: &RunSummary, view: &TextView) -> String {
-    let (consents, pruned) = (consents(run.allowed.iter()), prune_flags(&run.prune_namespaces));
-    format!("trueup apply --resume {}{consents}{pruned}{}", run.run, view.flags)
+    facts::resume(&run.run, run.allowed.iter(), &run.prune_namespaces) + &view.flags
 }
 
 /// The label of that command: a run without an end may be in progress, here or on another machine.

@@ -573,8 +573,16 @@ fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     let stage = Stage::stack(&service, "runs");
     stage.write("a.yaml", &definition("shop/a", 80));
     stage.write("b.yaml", &definition("shop/b", 80));
+    // It needs again what its call consented to.
+    let flags = "--allow empty-namespace --prune-namespace pay";
+    stage.write("trueup.yaml", "stack: runs\nnamespaces: [shop, pay]\n");
+    stage.write("c.yaml", &definition("pay/c", 80));
+    stage.run("apply . --yes --quiet --only pay/c").code(0);
+    stage.remove("c.yaml");
+    stage.write("trueup.yaml", "stack: runs\nnamespaces: [shop]\n");
     service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 3000}}]");
-    let (mut apply, mut stderr) = begun(stage.command(&["apply", ".", "--yes", "--concurrency", "2"]));
+    let call: Vec<&str> = ["apply", ".", "--yes", "--concurrency", "2"].into_iter().chain(flags.split(' ')).collect();
+    let (mut apply, mut stderr) = begun(stage.command(&call));
     let interrupt = || {
         let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", apply.id())]).status().expect("a shell");
         assert!(kill.success());
@@ -582,12 +590,15 @@ fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     interrupt();
     assert!(stderr.any(|line| line.contains("those in flight finish")));
     interrupt();
-    assert!(stderr.any(|line| line.contains("ended at once; resume with `trueup apply --resume ")));
+    let ended =
+        stderr.find(|line| line.contains("ended at once; resume with `trueup apply --resume ")).expect("a line");
     assert_eq!(apply.wait().expect("it ends").code(), Some(130));
 
     service.misbehave("rules: []");
-    let resumed = stage.run("apply --resume last --yes");
-    resumed.code(0).stdout_contains("Verified").stderr_contains(": 1 of 2 done, 1 left, of these 1 write in doubt\n");
+    let resume = ended.split('`').nth(1).and_then(|command| command.strip_prefix("trueup ")).expect("a command");
+    assert!(resume.contains(flags), "{resume}");
+    let resumed = stage.run(&format!("{resume} --yes"));
+    resumed.code(0).stdout_contains("Verified").stderr_contains(": 1 of 3 done, 2 left, of these 1 write in doubt\n");
 }
 
 #[test]

@@ -229,13 +229,10 @@ async fn kept_state(context: &Context, config: &Config, root: Option<&Path>, hea
     let stack = settings::stack(context, config).ok().flatten();
     let owner = settings::run_owner(context, stack, place.base_url().to_string());
     if usable && let Ok(Some(open)) = journal::open_run(store, &owner) {
-        health.add("last run", HealthStatus::Note, format!("{} was not finished", open.run)).fix(format!(
-            "trueup apply --resume {}{}{}{}",
-            open.run,
-            plan::consents(open.allowed.iter()),
-            plan::prune_flags(&open.prune_namespaces),
-            settings::with_configuration(context, context.call.settings(), root)
-        ));
+        let resume = plan::resume(&open.run, open.allowed.iter(), &open.prune_namespaces);
+        health
+            .add("last run", HealthStatus::Note, format!("{} was not finished", open.run))
+            .fix(resume + &settings::with_configuration(context, context.call.settings(), root));
     }
 }
 
