@@ -78,40 +78,57 @@ fn a_saved_plan_on_a_full_disk_ends_with_7_since_it_wrote() {
     assert!(service.has("shop/a") && service.has("shop/b"));
 }
 
+/// Runs a command that can write so many bytes to a file; gives its exit code, its answer and what it said.
+fn limited(stage: &Stage, bytes: usize, words: &[&str]) -> (Option<i32>, String, String) {
+    let command = stage.command(words);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", &(bytes / BLOCK).to_string()]);
+    shell.arg(command.get_program()).args(command.get_args()).current_dir(stage.path("")).env_clear();
+    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = shell.stdin(Stdio::null()).output().expect("a shell");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// The unit of the limit.
+const BLOCK: usize = 512;
+
 #[test]
 fn a_run_whose_record_lacks_its_end_ends_with_7_and_says_so() {
-    const BLOCK: usize = 512;
-    let service = Service::start();
-    let stage = stage(&service);
-    let apply = |blocks: usize, padding: usize| {
-        let apply = stage.command(&["apply", ".", "--yes", "--quiet", "--approved-by", &"x".repeat(padding)]);
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", &blocks.to_string()]);
-        shell.arg(apply.get_program()).args(apply.get_args()).current_dir(stage.path("")).env_clear();
-        shell.envs(apply.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let output = shell.stdin(Stdio::null()).output().expect("a shell");
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-    };
-    let runs = || {
-        let runs = std::fs::read_dir(stage.path("../state/trueup/runs")).expect("runs");
-        runs.map(|run| run.expect("a run").path()).collect::<BTreeSet<_>>()
-    };
-    for port in ["80", "81"] {
-        stage.edit("a.yaml", "port: 80", &format!("port: {port}"));
-        assert_eq!(apply(1000, BLOCK), (Some(0), String::new()));
+    // Of two changes, the first leaves no room for its result.
+    for files in [&["a.yaml"] as &[&str], &["a.yaml", "b.yaml"]] {
+        let service = Service::start();
+        let stage = stage(&service);
+        let apply = |bytes: usize, padding: usize| {
+            let by = "x".repeat(padding);
+            limited(&stage, bytes, &["apply", ".", "--yes", "--quiet", "--concurrency", "1", "--approved-by", &by])
+        };
+        let change = |port: &str, next: &str| files.iter().for_each(|file| stage.edit(file, port, next));
+        let runs = || {
+            let runs = std::fs::read_dir(stage.path("../state/trueup/runs")).expect("runs");
+            runs.map(|run| run.expect("a run").path()).collect::<BTreeSet<_>>()
+        };
+        for port in ["port: 80", "port: 81"] {
+            change("port: 80", port);
+            let (code, _, errors) = apply(1000 * BLOCK, BLOCK);
+            assert_eq!((code, errors), (Some(0), String::new()));
+        }
+        let journal = std::fs::read_to_string(runs().last().expect("a run")).expect("its journal");
+        change("port: 81", "port: 82");
+        let (code, _, errors) = apply(BLOCK, BLOCK);
+        assert_eq!((code, runs().len()), (Some(6), 2), "what sent nothing is no run: {errors}");
+        // There is room for the intent of such a run, and not for all that follows it.
+        let intents = journal.find("{\"outcome\"").expect("a result") + 50 - BLOCK;
+        let padding = BLOCK - intents % BLOCK;
+        assert!(intents + padding + 100 < journal.len() - BLOCK + padding, "{journal}");
+        let (code, answer, errors) = apply(intents + padding, padding);
+        assert_eq!((code, &service.get("shop/a")["spec"]["port"]), (Some(7), &82.into()), "{errors}");
+        assert!(errors.contains("the record of the run is not complete: cannot write `"), "{errors}");
+        let is_whole = files.len() == 1;
+        let made = if is_whole { "the changes were made" } else { "not every change is known to be made" };
+        assert!(errors.contains(&format!("{made}; to see each result: trueup show ")), "{errors}");
+        assert_eq!(answer.contains("resume with: trueup apply --resume "), !is_whole, "{answer}");
+        stage.run("history").code(0).stdout_contains("1 write in doubt").stderr_ignored();
+        stage.run("apply --resume last --yes --quiet").code(0);
     }
-    let journal = std::fs::read_to_string(runs().last().expect("a run")).expect("its journal");
-    stage.edit("a.yaml", "port: 81", "port: 82");
-    let (code, errors) = apply(1, BLOCK);
-    assert_eq!((code, runs().len()), (Some(6), 2), "what sent nothing is no run: {errors}");
-    // There is room for the intent of such a run, and not for all that follows it.
-    let intents = journal.find("{\"outcome\"").expect("a result") + 50 - BLOCK;
-    let padding = BLOCK - intents % BLOCK;
-    assert!(intents + padding + 100 < journal.len() - BLOCK + padding, "{journal}");
-    let (code, errors) = apply((intents + padding) / BLOCK, padding);
-    assert_eq!((code, &service.get("shop/a")["spec"]["port"]), (Some(7), &82.into()), "{errors}");
-    assert!(errors.contains("the record of the run is not complete: cannot write `"), "{errors}");
-    assert!(errors.contains("the changes were made; to see each result: trueup show "), "{errors}");
-    stage.run("history").code(0).stdout_contains("1 write in doubt").stderr_ignored();
-    stage.run("apply --resume last --yes --quiet").code(0);
 }

@@ -288,8 +288,15 @@ fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &'a TextView) -> Blocks<'a>
     if outcome.unrecorded {
         return line!["run ", code(run), " has no record any more: it cannot be shown, resumed or rolled back"].into();
     }
-    let is_resumable =
-        |step: &ChangeStep| matches!(step.result, ChangeResult::InDoubt { .. } | ChangeResult::Failed { .. });
+    // What waited for a change that a person decides about is decided with it.
+    let is_decided =
+        |step: &ChangeStep| matches!(step.result, ChangeResult::Conflict(_) | ChangeResult::Referred { .. });
+    let any_decided = outcome.steps.iter().any(is_decided);
+    let is_resumable = |step: &ChangeStep| match step.result {
+        ChangeResult::InDoubt { .. } | ChangeResult::Failed { .. } => true,
+        ChangeResult::Skipped { .. } => !any_decided,
+        _ => false,
+    };
     let undo = styled(Role::Quiet, line!["undo with: ", code(format!("trueup rollback {run}{}", view.flags))]);
     let mut blocks = Blocks::from(line!["run ", code(run), " · ", undo]);
     if outcome.interrupted || outcome.steps.iter().any(is_resumable) {
