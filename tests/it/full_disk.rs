@@ -132,3 +132,12 @@ fn a_run_whose_record_lacks_its_end_ends_with_7_and_says_so() {
         stage.run("apply --resume last --yes --quiet").code(0);
     }
 }
+
+#[test]
+fn a_state_directory_on_a_full_disk_is_a_failure() {
+    let service = Service::start();
+    let stage = stage(&service);
+    let (code, answer, errors) = limited(&stage, 8 * BLOCK, &["doctor"]);
+    assert_eq!((code, errors.as_str()), (Some(1), ""), "{answer}");
+    assert!(answer.contains("failed  state directory") && answer.contains("fix: name another directory"), "{answer}");
+}

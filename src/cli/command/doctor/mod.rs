@@ -240,11 +240,13 @@ async fn kept_state(context: &Context, config: &Config, root: Option<&Path>, hea
 fn directory(path: &Path, health: &mut Health) -> bool {
     /// The directories that an apply writes.
     const WRITTEN: [&str; 2] = ["runs", "locks"];
+    /// Bytes: a full disk takes an empty file, and no run.
+    const PROBE: usize = 64 * 1024;
     // Of a pipeline's other jobs, each has its own.
     let probe = format!(".doctor-{}", std::process::id());
     let written = WRITTEN.iter().try_for_each(|name| {
         let directory = Directory::private(path, name)?;
-        directory.replace(&probe, b"", FileMode::Private)?;
+        directory.replace(&probe, &b"\n".repeat(PROBE), FileMode::Private)?;
         directory.remove(Path::new(&probe))
     });
     let written = written.map_err(|error| {
