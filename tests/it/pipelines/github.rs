@@ -1,6 +1,8 @@
 //! The workflows for GitHub, run step by step: a pull request, its comments, the label that allows a guard, a merge,
 //! a fork and a night.
 
+use std::cell::RefCell;
+
 use serde_json::{Value as Json, json};
 use serde_yaml::Value;
 
@@ -239,9 +241,12 @@ fn only_a_maintainer_allows_a_guard_and_after_the_last_push_to_this_pull_request
     let service = Service::start();
     let runner = repository(&service, "change/");
     let script = step(&workflow("plan.yaml"), "allowed", "labels");
-    let labels = json!([{"name": "bug"}, {"name": "allow:mass-change"}, {"name": "allow:protected=shop/a $(x)"}]);
+    const OF_KIND: &str = "allow:protected=origin_pool:shop/cart";
+    let wrong = "allow:protected=shop/a $(x)";
+    let labels = json!([{"name": "bug"}, {"name": "allow:mass-change"}, {"name": OF_KIND}, {"name": wrong}]);
     let run = |sha: &str, at: &str| json!({"head_sha": sha, "created_at": at, "head_repository": {"full_name": "o/r"}});
     let event = |name: &str, at: &str| json!({"event": "labeled", "label": {"name": name}, "actor": {"login": "ana"}, "created_at": at});
+    let warnings = RefCell::new(Vec::<String>::new());
     let allowed = |role: &str, set: &str, (runs, more): (&Json, &[Json]), payload: &Json| {
         let mut events = vec![event("allow:mass-change", "2026-11-20T10:00:00Z"), event("allow:mass-change", set)];
         events.extend(more.iter().cloned());
@@ -251,13 +256,20 @@ fn only_a_maintainer_allows_a_guard_and_after_the_last_push_to_this_pull_request
             "issues.listEvents": events,
             "repos.getCollaboratorPermissionLevel": {"role_name": role},
         });
-        runner.script(&script, payload, &answers)["outputs"]["names"].as_str().expect("names").to_owned()
+        let mut answer = runner.script(&script, payload, &answers);
+        let calls = answer["calls"].as_array_mut().expect("calls").drain(..);
+        warnings.replace(calls.filter(|call| call[0] == "warning").map(|call| call[1].to_string()).collect());
+        answer["outputs"]["names"].as_str().expect("names").to_owned()
     };
     let pull = json!({"pull_request": {"number": 7}});
     let (after, before) = ("2026-11-21T10:05:00Z", "2026-11-21T09:00:00Z");
     let runs = json!([run("abc", after), run("abc", "2026-11-21T10:00:00Z"), run("old", "2026-11-21T08:00:00Z")]);
     let pushed = (&runs, &[] as &[Json]);
     assert_eq!(allowed("maintain", after, pushed, &pull), "mass-change");
+    assert!(warnings.borrow().iter().any(|text| text.contains(wrong) && text.contains("not what --allow takes")));
+    assert!(warnings.borrow().iter().any(|text| text.contains(OF_KIND) && text.contains("set it again")));
+    let set = (&runs, &[event(OF_KIND, after)] as &[Json]);
+    assert_eq!(allowed("admin", after, set, &pull), "mass-change protected=origin_pool:shop/cart");
     assert_eq!(allowed("admin", after, pushed, &pull), "mass-change");
     assert_eq!(allowed("write", after, pushed, &pull), "");
     assert_eq!(allowed("triage", after, pushed, &pull), "");
