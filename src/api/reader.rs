@@ -55,8 +55,11 @@ impl RequestAnswer {
     /// What the answer says, if it says of itself that it is whole.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         let failed = |failure| self.request.failed(failure);
-        let AnswerErrors { errors } = self.answer.json().map_err(failed)?;
+        let AnswerErrors { errors, code, message } = self.answer.json().map_err(failed)?;
         no_errors(&errors).map_err(|reason| self.unreadable(reason))?;
+        if code.is_some() && message.is_some() {
+            return Err(self.unreadable("it is an error".to_owned()));
+        }
         self.answer.json().map_err(failed)
     }
 
@@ -76,6 +79,8 @@ impl RequestAnswer {
 struct AnswerErrors {
     #[serde(default)]
     errors: Json,
+    code: Option<IgnoredAny>,
+    message: Option<IgnoredAny>,
 }
 
 /// The failure of a request that could not be built.

@@ -77,6 +77,7 @@ async fn nothing_is_concluded_from_an_answer_that_is_not_whole_or_of_another_kin
     let whole = r#"{"events":[],"sw_versions":[],"upgrade_status":{},"event":{"id":"e1"},"total_hits":"0"}"#;
     let bodies = [
         whole.replace(r#""total_hits""#, r#""errors":[{"code":"EPARTIAL","message":"half of it"}],"total_hits""#),
+        whole.replace(r#""total_hits""#, r#""code":13,"message":"internal","total_hits""#),
         r#"{"events":null,"sw_versions":null,"upgrade_status":[],"event":null}"#.to_owned(),
         r#"{"events":{},"sw_versions":{},"upgrade_status":{"sw_upgrade_progress":[]},"event":[]}"#.to_owned(),
         r#"{"events":"","sw_versions":"","upgrade_status":{"another_upgrade":{"status":"IN_PROGRESS"}}}"#.to_owned(),

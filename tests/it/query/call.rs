@@ -217,7 +217,8 @@ fn a_call_is_done_only_with_a_whole_answer_and_a_change_only_with_the_promised_o
         stage.run(list).code(1).stderr_contains("error: ");
     }
     // What says of itself that it is not whole is shown all the same.
-    for body in ["null", "7", r#"{"events":[],"errors":[{"code":"E","message":"half of it"}]}"#] {
+    let errors = r#"{"events":[],"errors":[{"code":"E","message":"half of it"}]}"#;
+    for body in ["null", "7", errors, r#"{"code":5,"message":"not found","details":[]}"#] {
         answered("ddos-event-list", 200, body);
         stage.run(list).code(1).stderr_contains("error: ").stdout(&format!("{body}\n"));
     }
