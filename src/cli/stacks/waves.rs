@@ -45,7 +45,15 @@ impl FromStr for Waves {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let rules: Vec<Vec<WaveRule>> = text.split(';').map(|part| rules(part.trim())).collect::<Result<_, _>>()?;
-        Ok(Self(rules.into_iter().flatten().collect()))
+        let rules: Vec<WaveRule> = rules.into_iter().flatten().collect();
+        for (at, rule) in rules.iter().enumerate() {
+            if let Some(earlier) = rules[..at].iter().find(|earlier| earlier.covers(rule)) {
+                return Err(format!(
+                    "a wave of `{rule}` takes nothing after `{earlier}`: each goes on to its end, counted from the first stack"
+                ));
+            }
+        }
+        Ok(Self(rules))
     }
 }
 
@@ -119,6 +127,19 @@ impl Waves {
     }
 }
 
+impl WaveRule {
+    /// Whether this wave takes whatever `later` would, of however many stacks.
+    fn covers(&self, later: &Self) -> bool {
+        let is_to_its_end = match (self.end, later.end) {
+            (None | Some(WaveEnd::Percent(100)), _) => true,
+            (Some(WaveEnd::Stacks(end)), Some(WaveEnd::Stacks(later)))
+            | (Some(WaveEnd::Percent(end)), Some(WaveEnd::Percent(later))) => end >= later,
+            _ => false,
+        };
+        is_to_its_end && self.selector == later.selector
+    }
+}
+
 impl fmt::Display for WaveRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let selector = if self.selector.is_empty() { "all".to_owned() } else { self.selector.to_string() };
@@ -165,7 +186,7 @@ mod tests {
         assert_eq!(waves("1,10%", 30), [0..1, 1..3, 3..30]);
         assert_eq!(waves("1; 10%", 30), [0..1, 1..3, 3..30]);
         assert_eq!(waves("1,10%", 5), [0..1, 1..5]);
-        assert_eq!(waves("3,2,50%", 5), [0..3, 3..5]);
+        assert_eq!(waves("3,50%", 5), [0..3, 3..5]);
         assert!(waves("7", 0).is_empty());
     }
 
@@ -205,6 +226,12 @@ mod tests {
 
     #[test]
     fn what_is_no_wave_is_refused() {
+        for none in
+            ["2,2,2", "3,2", "1;1", "1,3,2", "50%,10%", "100%,5", "ring=a; ring=a", "ring=a:1; ring=b:1; ring in (a):1"]
+        {
+            let error = none.parse::<Waves>().expect_err(none);
+            assert!(error.contains("takes nothing after"), "{error}");
+        }
         for wrong in ["", "0", "0%", "101%", "1,", "1,a", "-1", "ring=early,10%", "ring=a;", "ring=a:", ":1", "1:2:3"] {
             let error = wrong.parse::<Waves>().expect_err(wrong);
             assert!(error.contains("1,10%,50%"), "{error}");
