@@ -34,6 +34,9 @@ pub struct Location {
     pub prefix: String,
 }
 
+/// What the hosts of Azure's accounts end with.
+const HOSTS: [&str; 2] = [".blob.core.windows.net", ".dfs.core.windows.net"];
+
 /// A text that is not the address of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
@@ -60,6 +63,11 @@ pub enum LocationError {
     /// No bucket.
     #[error("the URL names no bucket")]
     NoBucket,
+    /// The host of another cloud, which would be dropped: requests would go to its namesake.
+    #[error(
+        "the host of the account is not ACCOUNT.blob.core.windows.net; use az://CONTAINER@ACCOUNT/PREFIX, and name the host in AZURE_ENDPOINT"
+    )]
+    Host,
     /// Credentials, or a signature.
     #[error("the URL contains {what}: give credentials in the variables of the object store, such as {variable}")]
     Secret {
@@ -113,7 +121,11 @@ impl Location {
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or(LocationError::NoBucket)?;
         let (bucket, account) = match (provider, url.username()) {
             (_, "") => (host, None),
-            (Provider::Azure, container) => (container, Some(host.split('.').next().unwrap_or(host).to_owned())),
+            (Provider::Azure, container) => {
+                let account = HOSTS.iter().find_map(|ending| host.strip_suffix(ending)).unwrap_or(host);
+                let account = Some(account).filter(|account| !account.contains('.')).ok_or(LocationError::Host)?;
+                (container, Some(account.to_owned()))
+            }
             _ => return secret("a user name"),
         };
         if url.port().is_some() {
@@ -183,6 +195,8 @@ mod tests {
             "s3:///a",
             "s3://b/a//c",
             "s3://b/a%20b",
+            "az://box@account.blob.core.usgovcloudapi.net/a",
+            "az://box@account.example.net/a",
             "s3://b/%2E%2E/..%2F",
         ] {
             assert!(Location::parse(text).is_err(), "{text}");
