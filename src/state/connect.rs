@@ -118,17 +118,17 @@ fn is_secret(name: &str) -> bool {
 }
 
 /// Whether object_store can use the value of a variable: it asserts that an address is a URL, and that a header can contain
-/// a credential. The value may be a secret in the wrong place, so it is not repeated.
+/// the others. The value may be a secret in the wrong place, so it is not repeated.
 fn check(name: &str, value: &str) -> Result<(), String> {
     let shown = name.to_ascii_uppercase();
     let is_url = || reqwest::Url::parse(value).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-    // The key of a Google account is a document.
-    let is_of_header = !name.starts_with("google_") && (is_secret(name) || name.ends_with("_id"));
+    // The key of a Google account is a document. All but it and the names of files become a part of a request.
+    let is_sent = !name.starts_with("google_") && !name.ends_with("_file");
     if ENDPOINTS.contains(&name) && !is_url() {
         return Err(format!("{shown} is not a valid URL; write it as https://HOST or http://HOST:PORT"));
     }
-    if is_of_header && http::HeaderValue::from_str(value).is_err() {
-        return Err(format!("{shown} has a line break or another character that is not part of a credential"));
+    if is_sent && http::HeaderValue::from_str(value).is_err() {
+        return Err(format!("{shown} has a line break or another character that cannot be sent"));
     }
     Ok(())
 }

@@ -302,7 +302,7 @@ fn the_address_of_an_object_store_without_a_scheme_is_refused() {
 fn a_credential_with_a_line_break_is_refused_by_its_name() {
     let bucket = OddServer::start(|_, _| (200, b"<ListBucketResult/>".to_vec()));
     let stage = || bucket.variables().into_iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, &value));
-    for name in ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID"] {
+    for name in ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_REGION"] {
         let ran = stage().env(name, "a-part-of-it\n").run("history");
         ran.code(1).stderr_contains(&format!("{name} has a line break")).does_not_say("a-part-of-it");
     }
