@@ -27,8 +27,10 @@ const TOTAL: Duration = Duration::from_mins(1);
 const LARGEST: usize = 1024 * 1024 * 1024;
 /// The longest other answer: a page of a list, which has at most 1000 names, or why a request failed.
 const LONGEST: usize = 16 * 1024 * 1024;
-/// What the names of variables contain whose values no message shows.
-const SECRETS: [&str; 5] = ["secret", "token", "password", "key", "sas"];
+/// What the names of variables, headers and parameters contain whose values no message shows.
+const SECRETS: [&str; 7] = ["secret", "token", "password", "key", "sas", "authorization", "assertion"];
+/// The shortest value that is taken for a secret.
+const SHORTEST: usize = 8;
 
 /// Variables with the address of a server, in lower case: object_store asserts that it is a URL.
 const ENDPOINTS: [&str; 11] = [
@@ -104,7 +106,7 @@ pub(super) fn connect<'v>(
     let secrets: Vec<String> = variables
         .iter()
         .map(|(name, value)| (name, value.trim()))
-        .filter(|(name, value)| value.len() >= 8 && is_secret(name))
+        .filter(|(name, value)| value.len() >= SHORTEST && is_secret(name))
         .map(|(_, value)| value.to_owned())
         .collect();
     let failed = |error| StateError::of("reach", location.to_string(), &error, &secrets).with_hint(hint);
@@ -177,9 +179,12 @@ impl HttpService for Http {
         let proxy = self.proxies.of(&asked).ok().flatten();
         let way = proxy.map(|proxy| format!("{PROXIED}{}", transport::name(&proxy)));
         let way = way.unwrap_or_else(|| format!("at {}", transport::name(&asked)));
+        let is_post = parts.method == http::Method::POST;
         let mut sent = reqwest::Request::new(parts.method, asked.clone());
+        let body = body.collect().await?.to_bytes();
+        let credentials = credentials(&parts.headers, &asked, if is_post { &body } else { &[] });
         *sent.headers_mut() = parts.headers;
-        *sent.body_mut() = Some(body.collect().await?.to_bytes().into());
+        *sent.body_mut() = Some(body.into());
         let answer = self.client.execute(sent).await.map_err(|error| failure(error, &way))?;
         let mut response = http::Response::builder().status(answer.status());
         if let Some(headers) = response.headers_mut() {
@@ -188,7 +193,11 @@ impl HttpService for Http {
         let is_success = answer.status().is_success();
         let expected = expected.filter(|_| is_success);
         let longest = if is_success && expected.is_none() { LARGEST } else { LONGEST };
-        let body = whole(answer, longest, &way).await?;
+        let mut body = whole(answer, longest, &way).await?;
+        if !is_success {
+            let text = String::from_utf8_lossy(&body).into_owned();
+            body = credentials.iter().fold(text, |text, secret| text.replace(secret, "…")).into();
+        }
         if let Some(root) = expected {
             check_document(root, &String::from_utf8_lossy(&body), &asked)
                 .map_err(|reason| HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason)))?;
@@ -208,6 +217,23 @@ async fn whole(mut answer: reqwest::Response, longest: usize, way: &str) -> Resu
         body.extend_from_slice(&bytes);
     }
     Ok(body.into())
+}
+
+/// The credentials that a request carries. Those that no variable gives are fetched or in a file, and a server may repeat
+/// them in the error that a message shows.
+fn credentials(headers: &http::HeaderMap, asked: &reqwest::Url, form: &[u8]) -> Vec<String> {
+    let of_headers = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+    let of_headers =
+        of_headers.map(|(name, value)| (name.to_owned(), value.rsplit(' ').next().unwrap_or(value).to_owned()));
+    let form = String::from_utf8_lossy(form);
+    let pairs = asked.query().into_iter().chain([&*form]).flat_map(|text| text.split('&'));
+    // As it is sent, and as it is meant.
+    let of_pairs = pairs.flat_map(|pair| {
+        let sent = pair.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        form_urlencoded::parse(pair.as_bytes()).into_owned().chain(sent)
+    });
+    let all = of_headers.chain(of_pairs).filter(|(name, _)| is_secret(&name.to_ascii_lowercase()));
+    all.map(|(_, value)| value.trim().to_owned()).filter(|value| value.len() >= SHORTEST).collect()
 }
 
 /// The element that the answer to a request is; nothing where it is not such a document.
@@ -360,6 +386,26 @@ mod tests {
         for name in ["aws_access_key_id", "aws_web_identity_token_file", "aws_region", "google_service_account"] {
             assert!(!is_secret(name), "{name}");
         }
+    }
+
+    #[test]
+    fn the_credentials_of_a_request_are_those_of_its_headers_its_query_and_its_form() {
+        let mut headers = http::HeaderMap::new();
+        for (name, value) in [
+            ("authorization", "Bearer of-a-header"),
+            ("x-amz-security-token", "of-a-session"),
+            ("accept", "everything"),
+        ] {
+            headers.insert(name, http::HeaderValue::from_static(value));
+        }
+        let asked = "https://sts.example.net/?WebIdentityToken=of-a-query&Action=AssumeRole".parse().expect("a URL");
+        let form = b"client_assertion=of-a-file%0A&client_secret=a+secret%2B&grant_type=client_credentials";
+        let mut found = credentials(&headers, &asked, form);
+        found.sort();
+        found.dedup();
+        let expected =
+            ["a secret+", "a+secret%2B", "of-a-file", "of-a-file%0A", "of-a-header", "of-a-query", "of-a-session"];
+        assert_eq!(found, expected);
     }
 
     #[test]

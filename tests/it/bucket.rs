@@ -327,6 +327,24 @@ fn what_a_google_credential_contains_is_in_no_message() {
     }
 }
 
+/// A stage whose state is in Azure, with an identity service that answers so.
+fn with_identity_service(answer: impl FnMut(&str, &[u8]) -> (u16, Vec<u8>) + Send + 'static) -> (Stage, String) {
+    let url = OddServer::start(answer).url();
+    let stage = Stage::new().env("TRUEUP_STATE", "az://box@acct/pre").env("AZURE_ENDPOINT", &url);
+    (stage.env("AZURE_ALLOW_HTTP", "true"), url)
+}
+
+#[test]
+fn a_credential_that_an_identity_service_repeats_is_in_no_message() {
+    let secret = ("AZURE_CLIENT_SECRET", "a secret+of/one-part");
+    for (name, value) in [secret, ("AZURE_FEDERATED_TOKEN_FILE", "../token")] {
+        let (stage, url) = with_identity_service(|_, body| (400, [b"got ", body].concat()));
+        let stage = stage.file("../token", "of/one-part\n").env("AZURE_AUTHORITY_HOST", &url).env(name, value);
+        let ran = stage.env("AZURE_CLIENT_ID", "c").env("AZURE_TENANT_ID", "t").run("history");
+        ran.code(1).stderr_contains("got ").does_not_say("one-part");
+    }
+}
+
 #[test]
 fn the_address_that_is_used_says_whether_plain_http_is() {
     let bucket = OddServer::start(|_, _| (200, b"<ListBucketResult/>".to_vec()));
