@@ -346,6 +346,15 @@ fn a_credential_that_an_identity_service_repeats_is_in_no_message() {
 }
 
 #[test]
+fn a_token_that_no_header_can_contain_is_an_error_and_no_bug() {
+    let token =
+        br#"{"access_token":"a\nb","expires_in":3600,"expires_on":"9999999999","token_type":"B","resource":"x"}"#;
+    let (stage, url) = with_identity_service(|_, _| (200, token.to_vec()));
+    let ran = stage.env("AZURE_MSI_ENDPOINT", &format!("{url}/msi")).run("history");
+    ran.code(1).stderr_contains("cannot reach `az://box@acct/pre`: ").stderr_contains("may have a line break");
+}
+
+#[test]
 fn the_address_that_is_used_says_whether_plain_http_is() {
     let bucket = OddServer::start(|_, _| (200, b"<ListBucketResult/>".to_vec()));
     let stage = bucket.variables().into_iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, &value));
