@@ -1,6 +1,8 @@
 //! Why an object store did not answer as expected: one line without a URL's query, and with nothing that was handed in
 //! as a secret.
 
+use std::io;
+
 use object_store::Error;
 
 use crate::model::neutral;
@@ -10,6 +12,8 @@ use crate::transport::causes;
 const LONGEST: usize = 300;
 /// The code of S3 where the time of a request differs too much from its own.
 const WRONG_CLOCK: &str = "RequestTimeTooSkewed";
+/// What Azure says there.
+const WRONG_DATE: &str = "Request date header too old";
 
 /// How an error begins to say which proxy a request went through.
 pub(super) const PROXIED: &str = "through the proxy ";
@@ -62,7 +66,10 @@ impl StateError {
             }
             error if refuses_credentials(error) => (
                 explained("the credentials are not accepted", error),
-                chain(error).contains(WRONG_CLOCK).then_some("set the clock of this machine"),
+                [WRONG_CLOCK, WRONG_DATE]
+                    .iter()
+                    .any(|words| chain(error).contains(words))
+                    .then_some("set the clock of this machine"),
             ),
             error if is_forbidden(error) => (
                 explained("permission denied", error),
@@ -90,11 +97,14 @@ impl StateError {
     }
 }
 
-/// Whether the store refused who asks, for which it has codes that come with 403 as well.
+/// Whether the store refused who asks: with 401, which an error of a list says in words only, or with codes of its own.
 fn refuses_credentials(error: &Error) -> bool {
     const CODES: [&str; 4] = ["InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthenticationFailed", WRONG_CLOCK];
     let words = server_words(&chain(error)).unwrap_or_default();
-    matches!(error, Error::Unauthenticated { .. }) || CODES.iter().any(|code| words.starts_with(code))
+    let is_unauthenticated = chain(error).contains("status code: 401");
+    matches!(error, Error::Unauthenticated { .. })
+        || is_unauthenticated
+        || CODES.iter().any(|code| words.starts_with(code))
 }
 
 /// Whether the store refused with 403, which an error of a list says in words only.
@@ -134,7 +144,11 @@ fn server_words(text: &str) -> Option<String> {
 
 fn innermost(error: &Error) -> String {
     let words = || {
-        let words = causes(error).last().unwrap_or(error).to_string();
+        // Of a file that cannot be read, what the system says does not name it, and the cause before that does.
+        let is_of_system = |cause: &&(dyn std::error::Error + 'static)| {
+            cause.downcast_ref().and_then(io::Error::raw_os_error).is_some()
+        };
+        let words = causes(error).filter(|cause| !is_of_system(cause)).last().unwrap_or(error).to_string();
         // Before it, a parser repeats what it found, which may be a credential.
         let expected =
             words.rsplit_once(", expected ").map(|(_, expected)| format!("a document has not the expected {expected}"));
@@ -248,6 +262,14 @@ mod tests {
             (Error::Unauthenticated { path: path(), source: "401".into() }, "the credentials are not accepted", None),
             (Error::PermissionDenied { path: path(), source: "403".into() }, "permission denied", Some("the page")),
             (generic("status code: 403"), "permission denied", Some("the page")),
+            (generic("status code: 401"), "the credentials are not accepted", None),
+            (
+                generic(
+                    "status code: 403: <Code>AuthenticationFailed</Code><AuthenticationErrorDetail>Request date header too old: x</AuthenticationErrorDetail>",
+                ),
+                "the credentials are not accepted: AuthenticationFailed",
+                Some("set the clock"),
+            ),
         ] {
             let shown = StateError::of("write", "s3://b/a".to_owned(), &error, &[]);
             assert_eq!(shown.to_string(), format!("cannot write `s3://b/a`: {reason}"));

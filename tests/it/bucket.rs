@@ -327,6 +327,13 @@ fn what_a_google_credential_contains_is_in_no_message() {
     }
 }
 
+#[test]
+fn a_file_of_a_credential_that_is_not_there_is_named() {
+    let stage = Stage::new().env("GOOGLE_APPLICATION_CREDENTIALS", "../none.json");
+    let ran = stage.run("history --state gs://b/team");
+    ran.code(1).stderr_contains("../none.json: ").stderr_contains("check the variables GOOGLE_");
+}
+
 /// A stage whose state is in Azure, with an identity service that answers so.
 fn with_identity_service(answer: impl FnMut(&str, &[u8]) -> (u16, Vec<u8>) + Send + 'static) -> (Stage, String) {
     let url = OddServer::start(answer).url();
