@@ -76,9 +76,12 @@ pub(super) fn files_of(state: &StateStore, stack: Option<&str>) -> Result<Vec<Pa
     Ok(paths)
 }
 
-/// Whether the name of a run says that it can be of this stack.
+/// Whether the name of a run says that it can be of this stack, which is between its time and its number.
 pub(super) fn is_named_for(path: &Path, stack: Option<&str>) -> bool {
-    name(path).contains(&format!("-{}-", named_stack(stack)))
+    const TIMES: [usize; 2] = ["2026-11-21T05-59-56".len(), "2026-11-21T05-59-56-789".len()];
+    let before = name(path).rsplit_once('-').map_or("", |(before, _)| before);
+    let time = before.strip_suffix(&format!("-{}", named_stack(stack)));
+    time.is_some_and(|time| TIMES.contains(&time.len()))
 }
 
 /// The stack as the name of a run contains it.
