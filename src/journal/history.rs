@@ -360,7 +360,8 @@ pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<R
         return Err(JournalError::Superseded { run: newest, by });
     }
     let begun = stored::path(state, &newest);
-    for (path, error) in unreadable.into_iter().filter(|(path, _)| *path > begun) {
+    let is_other = |path: &Path| RunHead::read(state, path).is_ok_and(|head| !head.is_of(whose));
+    for (path, error) in unreadable.into_iter().filter(|(path, _)| *path > begun && !is_other(path)) {
         // It may have continued this run.
         pass_over(&path, error, whose.stack.as_deref())?;
     }

@@ -559,6 +559,22 @@ async fn an_earlier_run_is_not_the_last_where_a_later_one_of_the_stack_cannot_be
 }
 
 #[tokio::test]
+async fn a_damaged_run_of_the_stack_on_another_service_continues_none_of_this_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = StateStore::Directory(directory.path().to_owned());
+    let names = ["000", "001"].map(|milliseconds| format!("2026-11-22T05-00-00-{milliseconds}-shop-0001"));
+    begin(&state, &names[0]).expect("a journal").close(closing()).await.expect("the end");
+    let mut header = header(&names[1]);
+    header.plan.service.base_url = "https://else.example.net".to_owned();
+    let journal = Journal::begin(&state, &header, None, &|_| {}).expect("a journal");
+    journal.close(closing()).await.expect("the end");
+    let path = directory.path().join(format!("runs/{}.jsonl", names[1]));
+    let text = std::fs::read_to_string(&path).expect("a run");
+    std::fs::write(&path, text.replacen('\n', "\nx", 1)).expect("the damage");
+    assert_eq!(find_newest(&state, "last", &owner("shop")).expect("the first").run().as_str(), names[0]);
+}
+
+#[tokio::test]
 async fn an_earlier_run_is_not_the_last_where_one_read_of_the_newest_fails() {
     let store = FaultyStore::default();
     let (state, owner) = (runner(&store), owner("shop"));
