@@ -282,6 +282,23 @@ fn a_list_that_is_forbidden_says_which_permissions_are_needed() {
     assert_eq!(service.requests("POST"), 0);
 }
 
+/// Azure keeps it where an account has a hierarchical namespace.
+#[test]
+fn a_folder_that_a_removed_run_leaves_is_not_a_run() {
+    const RUN: &str = "2026-11-22T05-00-00-000-shop-0001";
+    let bucket = OddServer::start(|line, _| {
+        let list = |inner: &str| (200, format!("<ListBucketResult>{inner}</ListBucketResult>").into_bytes());
+        match line {
+            _ if !line.contains("list-type") => (404, b"<Error><Code>NoSuchKey</Code></Error>".to_vec()),
+            _ if line.contains(RUN) => list(""),
+            _ => list(&format!("<CommonPrefixes><Prefix>team/runs/{RUN}/</Prefix></CommonPrefixes>")),
+        }
+    });
+    let stage = bucket.variables().into_iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, &value));
+    let ran = stage.run("history");
+    ran.code(0).stdout("No runs are kept.\n").stderr_contains("Runs are looked for in s3://state/team");
+}
+
 #[test]
 fn the_address_of_an_object_store_without_a_scheme_is_refused() {
     for (state, name) in [
