@@ -55,6 +55,30 @@ fn waves_by_label_take_their_stacks_and_the_rest_is_the_last() {
     assert_eq!(there(), [true; 5]);
 }
 
+/// The refusal of a stack that cannot be planned proposes `--keep-going`, which must not cost the canary.
+#[test]
+fn keep_going_goes_on_within_a_wave_and_not_to_the_next() {
+    let service = Service::start();
+    let stage = five(&service);
+    let there = || (0..5).map(|n| service.has(&format!("n-{n}/x"))).collect::<Vec<_>>();
+    let line = "apply -R s --env prod --yes --waves ring=canary;ring=early";
+    stage.write("s/4/x.yaml", "wrong: 1\n");
+    stage.run(line).code(1).stdout_contains("--waves 'ring=canary;ring=early' --keep-going\n").stderr_ignored();
+    service.misbehave("rules: [{operation: endpoint-create, namespace: n-0, status: {code: 403}}]");
+    let ran = stage.run(&format!("{line} --keep-going"));
+    ran.code(7).stderr_contains("wave 2 of 3, ring=early: 2 stacks\n").does_not_say("wave 3 of 3");
+    assert_eq!(there(), [false, false, true, true, false]);
+    // Nor is a wave without a plan one that succeeded.
+    service.misbehave("rules: []");
+    stage.write("s/3/x.yaml", "wrong: 1\n");
+    let ran = stage.run(&format!("{line} --keep-going"));
+    ran.code(1).stderr_contains("wave 1 of 3, ring=canary: 1 stack\n").does_not_say("wave 2 of 3");
+    assert_eq!(there(), [false, false, true, true, false]);
+    // Without waves it goes on to the end.
+    stage.run("apply -R s --env prod --yes --keep-going").code(7).stderr_ignored();
+    assert_eq!(there(), [true, true, true, true, false]);
+}
+
 #[test]
 fn a_wave_that_selects_no_stack_stops_the_apply_before_anything_is_read() {
     let service = Service::start();

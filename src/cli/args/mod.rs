@@ -296,7 +296,7 @@ pub struct ApplyArgs {
     /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
     #[arg(long, value_name = "RUN", value_parser = NonEmptyStringValueParser::new(), add = ArgValueCompleter::new(completer::runs), conflicts_with_all = ["paths", "recursive", "skip_missing_env", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt", "base", "only_this_change"])]
     pub resume: Option<String>,
-    /// Of several stacks, apply those that can be planned, and go on after one fails
+    /// Of several stacks, apply those that can be planned, and go on after one fails; with `--waves`, to the end of its wave
     #[arg(long, hide_short_help = true)]
     pub keep_going: bool,
     /// Apply several stacks in waves, those of a wave at the same time: by the labels of the stacks, such as

@@ -198,16 +198,21 @@ async fn apply(
     let locks: BTreeMap<_, Mutex<()>> = plans.map(|plan| (locked(plan), Mutex::default())).collect();
     let mut results = not_begun(planned);
     for (number, wave) in waves.iter().enumerate() {
-        if arguments.waves.is_some() && !has_failed.get() && !*stop.borrow() {
+        // `--keep-going` goes on within a wave: the next one relies on what the one before has shown.
+        let is_stopped = arguments.waves.is_some() && has_failed.get();
+        if arguments.waves.is_some() && !is_stopped && !*stop.borrow() {
             context.output.message(&wave_title(waves, number));
         }
+        // A wave of which nothing can be planned shows nothing.
+        let is_unplanned = wave.stacks.iter().all(|at| matches!(planned[*at], Err(NoResult::Failed(_))));
+        has_failed.set(has_failed.get() || is_unplanned);
         let planned = wave.stacks.iter().filter_map(|at| Some((*at, planned[*at].as_ref().ok()?)));
         let works = planned.filter(|(_, stack)| !stack.plan.changes.is_empty()).map(async |(at, stack)| {
             let _held = locks[&locked(&stack.plan)].lock().await;
             if *stop.borrow() {
                 return (at, Err(NoResult::Interrupted));
             }
-            if has_failed.get() {
+            if is_stopped || has_failed.get() && !arguments.keep_going {
                 return (at, Err(NoResult::AnotherFailed));
             }
             let is_later = number > 0 || !arguments.decision.is_given();
@@ -215,8 +220,7 @@ async fn apply(
             // What a plan blocked was known before.
             let is_whole =
                 |outcome: &Outcome| !outcome.interrupted && outcome.is_done() && outcome.verification.is_proven();
-            let stops_others = !arguments.keep_going && !result.as_ref().is_ok_and(is_whole);
-            has_failed.set(has_failed.get() || stops_others);
+            has_failed.set(has_failed.get() || !result.as_ref().is_ok_and(is_whole));
             (at, result.map(Some))
         });
         let mut done = futures_util::stream::iter(works).buffered(fleet::AT_ONCE);
