@@ -472,6 +472,63 @@ fn a_merge_is_applied_by_the_digest_that_was_approved() {
 fn an_apply_that_is_cancelled_ends_by_itself_and_keeps_what_it_did() {
     if !has(&["bash", "jq", "git"]) {
         return;
+/// What `trueup move` handed over belongs to the new stack only after an apply.
+#[test]
+fn a_plan_that_only_annotates_is_applied_too() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = repository(&service, "");
+    runner.git("update-ref refs/remotes/origin/main HEAD");
+    runner.stage.run("apply shop --stack old --yes --quiet").code(0);
+    choose(&mut runner, &json!({"directory": "shop", "id": "shop"}));
+    runner.set("TRUEUP_STATE", "run");
+    let stack = workflow("apply-stack.yaml");
+    let (plan, make) = (step(&stack, "plan", "plan"), step(&stack, "apply", "apply"));
+    let job: std::collections::BTreeMap<&str, &Value> = jobs(&stack).into_iter().collect();
+    assert_eq!(text(job["apply"], "if"), "needs.plan.outputs.code == '2' || needs.plan.outputs.changes != '0'");
+    let outputs = job["plan"].get("outputs").expect("outputs");
+    assert_eq!(text(outputs, "changes"), "${{ steps.plan.outputs.changes }}");
+    let handed = |ran: &Ran| ["code", "changes"].map(|name| ran.handed(name));
+    assert_eq!(handed(&runner.step(&plan)), ["0", "0"], "it is another stack's");
+    runner.set("ALLOW", "foreign-stack=shop/cart");
+    let planned = runner.step(&plan);
+    assert_eq!(handed(&planned), ["0", "1"], "{}", planned.summary);
+    runner.set("BASE", &planned.handed("base"));
+    runner.set("DIGEST", &planned.handed("digest"));
+    let made = runner.step(&make);
+    assert_eq!(made.code, 0, "{}", made.errors);
+    assert_eq!(service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"], "shop");
+    runner.set("ALLOW", "");
+    assert_eq!(handed(&runner.step(&plan)), ["0", "0"]);
+}
+
+#[test]
+fn a_stack_whose_settings_cannot_be_read_stops_no_apply_of_another() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = repository(&service, "");
+    runner.set("BEFORE", &runner.git("rev-parse HEAD"));
+    runner.stage.edit("shop/cart.yaml", "port: 80", "port: 81");
+    runner.stage.write("pay/trueup.yaml", "stack: [\n");
+    let both = runner.commit();
+    let stacks = step(&workflow("apply.yaml"), "stacks", "stacks");
+    let directories = |ran: &Ran| targets(ran).iter().map(|target| target["directory"].clone()).collect::<Vec<_>>();
+    let ran = runner.step(&stacks);
+    assert_eq!(directories(&ran), ["pay", "shop"]);
+    assert!(ran.errors.contains("pay/trueup.yaml:1"), "{}", ran.errors);
+    choose(&mut runner, &json!({"directory": "pay", "id": "pay"}));
+    assert_eq!(runner.step(&step(&workflow("apply-stack.yaml"), "plan", "plan")).code, 1, "its own job is red");
+    // A later push is not about it.
+    runner.set("BEFORE", &both);
+    runner.stage.edit("shop/cart.yaml", "port: 81", "port: 82");
+    runner.commit();
+    assert_eq!(directories(&runner.step(&stacks)), ["shop"]);
+}
+
     }
     let service = Service::start();
     let mut runner = repository(&service, "");
