@@ -61,7 +61,29 @@ fn the_stacks_of_a_repository_are_listed() {
         json!({"directory": "stacks/pay", "stack": "pay-prod", "environment": "dev", "id": "stacks.pay..dev"})
     );
     stage.write("lone/trueup.yaml", "stak: lone\n");
-    stage.run("stacks").code(1).stdout_contains("1 error").stdout_contains("stacks/shop  shop-prod");
+    let ran = stage.run("stacks");
+    ran.code(1).stdout_contains("1 error").stdout_contains("stacks/shop  shop-prod").stderr_contains("unknown");
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_an_error_where_their_stack_is_listed() {
+    let stage = repository();
+    stage.write("lone/trueup.yaml", "stack: lone\nstak: lone\n");
+    commit(&stage, "wrong");
+    git(&stage, "checkout -q -b change");
+    // A matrix has no place for the reason.
+    for format in ["github-matrix", "markdown", "json"] {
+        let ran = stage.run(&format!("stacks --format {format}"));
+        ran.code(1).stdout_contains("lone").stderr_contains("lone/trueup.yaml:2").stderr_contains("`stak`");
+    }
+    // Of a stack that did not change nothing is asked.
+    stage.edit("stacks/shop/cart.yaml", "port: 80", "port: 81");
+    for format in ["github-matrix", "text"] {
+        let ran = stage.run(&format!("stacks --changed-since main --format {format}"));
+        ran.code(0).stdout_contains("stacks/shop").does_not_say("lone");
+    }
+    stage.edit("lone/x.yaml", "port: 80", "port: 81");
+    stage.run("stacks --changed-since main").code(1).stdout_contains("lone").stderr_contains("`stak`");
 }
 
 /// No document can name such a directory, and git names it otherwise than the file system: it would count as removed.

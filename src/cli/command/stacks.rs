@@ -1,10 +1,12 @@
 //! `stacks`: lists the stacks of a repository, or those that changed since a revision.
 
+use std::collections::BTreeMap;
+
 use crate::cli::command::prelude::*;
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
 use crate::file::slashed;
-use crate::load::{self, Config, LoadOptions, StackFiles};
+use crate::load::{self, Config, Diagnostic, Diagnostics, LoadOptions, StackFiles};
 use crate::model::{Selector, StringMap};
 use crate::report::stacks::{StackEntry, StackList};
 
@@ -42,18 +44,15 @@ impl Execute for StacksListArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let given = if self.directories.is_empty() { vec![PathBuf::from(".")] } else { self.directories.clone() };
         let filter = LabelFilter::new(self.selector.as_deref())?;
-        let (mut roots, mut stacks) = (Vec::new(), Vec::new());
+        let (mut roots, mut stacks, mut errors) = (Vec::new(), Vec::new(), BTreeMap::new());
         let (found, without) = targets::below_if_any(&given)?;
         for directory in found {
-            let (entry, files) = entry(&directory);
+            let (entry, files, problems) = entry(&directory);
+            errors.extend(problems.map(|problems| (entry.directory.clone(), problems)));
             if let Some(entry) = filter.select(entry) {
                 roots.push(ListedStack { directory, files });
                 stacks.push(entry);
             }
-        }
-        let mut status = ExitStatus::Done;
-        if !self.removed && stacks.iter().any(|stack| stack.error.is_some()) {
-            status = ExitStatus::Invalid;
         }
         let (mut commit, mut is_found) = (String::new(), !stacks.is_empty());
         let mut without = without.first();
@@ -86,6 +85,10 @@ impl Execute for StacksListArgs {
         let list = StackList { stacks, since: self.changed_since.clone(), only_removed: self.removed, commit };
         if self.format == Format::Matrix {
             check_matrix(&list)?;
+        }
+        let mut status = ExitStatus::Done;
+        for problems in list.stacks.iter().filter_map(|stack| errors.get(&stack.directory)) {
+            status = diagnostics::error(context, problems).ending();
         }
         context.output.report(&list, self.format);
         Ok(status)
@@ -132,16 +135,21 @@ impl LabelFilter {
     }
 }
 
-fn entry(directory: &Path) -> (StackEntry, StackFiles) {
-    let (config, error) = match load::settings(directory, &LoadOptions::default()) {
+/// The stack in a directory, the files that it reads, and why its settings cannot be read.
+fn entry(directory: &Path) -> (StackEntry, StackFiles, Option<Diagnostics>) {
+    let (config, problems) = match load::settings(directory, &LoadOptions::default()) {
         Ok(config) => (config, None),
-        Err(problems) => (Config::default(), Some(problems.summary())),
+        Err(problems) => (Config::default(), Some((problems.summary(), problems))),
     };
     let files = StackFiles::new(&config);
-    let (read, error) = match files.below(directory) {
-        Ok(read) => (read.len(), error),
-        Err(too_many) => (0, error.or(Some(too_many.to_string()))),
+    let (read, problems) = match files.below(directory) {
+        Ok(read) => (read.len(), problems),
+        Err(error) => {
+            let what = error.to_string();
+            let problem = || Diagnostic::without_place(what.clone(), "is this the right directory?").into();
+            (0, problems.or_else(|| Some((what.clone(), problem()))))
+        }
     };
-    let entry = changed::entry(slashed(directory), &config);
-    (StackEntry { files: read, error, ..entry }, files)
+    let (error, problems) = problems.unzip();
+    (StackEntry { files: read, error, ..changed::entry(slashed(directory), &config) }, files, problems)
 }

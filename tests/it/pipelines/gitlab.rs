@@ -63,6 +63,31 @@ fn a_force_push_is_applied_to_all_stacks() {
     }
 }
 
+#[test]
+fn settings_that_cannot_be_read_fail_a_merge_request_and_then_only_the_jobs_of_their_stack() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = merge_request(&service);
+    runner.stage.write("pay/trueup.yaml", "stack: [\n");
+    runner.commit();
+    let ran = runner.shell(&script(&file("gitlab-ci.yml"), "stacks"), "");
+    assert!(ran.code == 1 && ran.errors.contains("pay/trueup.yaml:1"), "{}: {}", ran.code, ran.errors);
+    for (source, jobs) in [("push", "plan-main apply"), ("schedule", "drift")] {
+        for (name, value) in [("CI_PIPELINE_SOURCE", source), ("CI_DEFAULT_BRANCH", "main"), ("JOBS", jobs)] {
+            runner.set(name, value);
+        }
+        runner.set("CI_COMMIT_BEFORE_SHA", "0000000000000000000000000000000000000000");
+        let jobs = generated(&runner);
+        let first = if source == "push" { "plan-main" } else { "drift" };
+        for (stack, codes) in [("pay", [1, 1]), ("shop", [0, 2])] {
+            let ran = run(&mut runner, &jobs[&format!("{first} {stack}")]);
+            assert!(codes.contains(&ran.code), "{first} {stack}: {}: {}", ran.code, ran.errors);
+        }
+    }
+}
+
 /// Two stacks, and the pipeline of a merge request.
 fn merge_request(service: &Service) -> Runner {
     let mut runner = Runner::new(
