@@ -25,10 +25,6 @@ pub struct DdosFilter {
     pub start_time: Option<String>,
     /// Up to this time, RFC 3339.
     pub end_time: Option<String>,
-    /// Of this network.
-    pub network_id: Option<String>,
-    /// Of this mitigation.
-    pub mitigation_id: Option<String>,
 }
 
 impl DdosFilter {
@@ -194,12 +190,7 @@ struct OneEvent {
 /// # Errors
 /// Any failure.
 pub async fn list(reader: &Reader, namespace: &Namespace, filter: &DdosFilter) -> Result<Vec<DdosEvent>, ApiError> {
-    let filters = [
-        ("start_time", &filter.start_time),
-        ("end_time", &filter.end_time),
-        ("network_id", &filter.network_id),
-        ("mitigation_id", &filter.mitigation_id),
-    ];
+    let filters = [("start_time", &filter.start_time), ("end_time", &filter.end_time)];
     let mut parameters = vec![("namespace", namespace.as_str())];
     parameters.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))));
     let request = Request::build(Operation::DdosList, reader.layout(), &parameters, None);

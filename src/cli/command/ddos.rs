@@ -47,11 +47,11 @@ pub struct DdosListArgs {
     /// Up to this time
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub until: Option<String>,
-    /// Only events of this network
-    #[arg(long, value_name = "ID")]
+    /// Only events of this network: its id, or the beginning of it
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub network: Option<String>,
-    /// Only events of this mitigation
-    #[arg(long, value_name = "ID")]
+    /// Only events of this mitigation: its id, or the beginning of it
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub mitigation: Option<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_ANSWERS))]
@@ -125,13 +125,20 @@ async fn list(arguments: &DdosListArgs, namespace: &Namespace, context: &Context
         // Of an end alone it depends on the service whether the three days end there or now.
         start_time: range.since.or_else(|| range.until?.checked_sub(REACH).ok()).map(|time| time.to_string()),
         end_time: range.until.map(|time| time.to_string()),
-        network_id: arguments.network.clone(),
-        mitigation_id: arguments.mitigation.clone(),
     };
     let reader = session::service(context).await?.reader()?;
-    let events = ddos::list(&reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
+    let mut events = ddos::list(&reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
+    retain_of(&mut events, arguments.network.as_deref(), |event| &event.network_id);
+    retain_of(&mut events, arguments.mitigation.as_deref(), |event| &event.mitigation_id);
     context.output.report(&DdosEvents { events: &events }, arguments.format);
     Ok(ExitStatus::Done)
+}
+
+/// Leaves the events of this id, or else of those that begin with it: the service finds no event by a shortened id.
+fn retain_of(events: &mut Vec<DdosEvent>, given: Option<&str>, id: impl Fn(&DdosEvent) -> &str) {
+    let Some(given) = given else { return };
+    let is_whole = events.iter().any(|event| id(event) == given);
+    events.retain(|event| if is_whole { id(event) == given } else { id(event).starts_with(given) });
 }
 
 async fn show(arguments: &DdosShowArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {

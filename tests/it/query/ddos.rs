@@ -39,6 +39,12 @@ fn a_list_is_filtered_by_time_network_and_mitigation_in_both_layouts() {
         assert!(ids("--until 5d").is_empty() && ids("--until 50d").is_empty());
         assert_eq!(ids("--since 30d --network n2"), ["old-one"]);
         assert_eq!(ids("--since 30d --mitigation m1"), ["open-one"]);
+        assert_eq!(
+            ids("--since 30d --network n --mitigation m1"),
+            ["open-one"],
+            "as `show` takes the beginning of an id"
+        );
+        assert_eq!(ids("--since 30d --network n"), ["open-one", "old-one"]);
     }
     let ran = stage.run("ddos list --since 30d");
     ran.code(0)
