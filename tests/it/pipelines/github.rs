@@ -330,22 +330,26 @@ fn a_fork_is_planned_against_a_snapshot_without_a_token() {
     assert_eq!(found, [json!({"environment": ""}), json!({"environment": "dev"}), json!({"environment": "prod"})]);
     runner.set("ENVIRONMENT", "");
     assert_eq!(runner.shell(text(&step(&snapshot, "snapshot", "snapshot"), "run"), "change").code, 0);
-    // What `gh` answers: the newest run, and its artifact.
+    // What `gh` answers: the newest runs, the second of which has an artifact. One stack that cannot be read makes a run red.
     runner.stage.write(
         "../bin/gh",
-        "#!/bin/sh\ncase \"$2\" in list) echo 5 ;; download) cp change/snapshots/* . ; echo \"$@\" > asked ;; esac\n",
+        "#!/bin/sh\necho \"$@\" >> asked\ncase \"$2\" in list) echo 6; echo 5 ;; \
+         download) [ \"$3\" = 5 ] && mkdir -p 5 && cp change/snapshots/* 5 ;; esac\n",
     );
     assert_eq!(runner.shell("chmod +x ../bin/gh", "").code, 0);
     let shop = json!({"directory": "shop", "id": "shop"});
     let shop = &shop;
     choose(&mut runner, shop);
     assert_eq!(runner.step(&step(&workflow("plan.yaml"), "fork", "Snapshot")).code, 0);
-    assert_eq!(runner.stage.read("asked"), "run download 5 --name snapshot\n");
+    let asked = runner.stage.read("asked");
+    let (list, downloads) = asked.split_once('\n').expect("lines");
+    assert!(list.contains(" --status completed "), "{list}");
+    assert_eq!(downloads, "run download 6 --dir 6 --name snapshot\nrun download 5 --dir 5 --name snapshot\n");
     // A stack that the fork adds is in none.
     choose(&mut runner, &json!({"directory": "new", "id": "new"}));
     let ran = runner.step(&step(&workflow("plan.yaml"), "fork", "Snapshot"));
     assert_eq!(
-        (ran.code, ran.errors.starts_with("::error::no snapshot contains this stack;")),
+        (ran.code, ran.errors.contains("::error::none of the last snapshots contains this stack: ")),
         (1, true),
         "{}",
         ran.errors
@@ -592,6 +596,12 @@ fn a_night_opens_an_issue_and_closes_it() {
     service.change("shop/cart", |object| object["spec"]["port"] = json!(80));
     let (code, call) = night(ours);
     assert_eq!((code.as_str(), &call[1]["issue_number"], &call[1]["state"]), ("0", &json!(6), &json!("closed")));
+    // The drift state is in the cache, or where TRUEUP_STATE says.
+    let cached = runner.stage.path("state/shop.json");
+    std::fs::remove_file(&cached).expect("the drift state");
+    runner.set("TRUEUP_STATE", "kept");
+    assert_eq!(runner.step(&check).code, 0);
+    assert!(runner.stage.path("kept/drift").is_dir() && !cached.exists());
 }
 
 /// What becomes of a stack in a pull request or in a night.
