@@ -251,6 +251,12 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     service.change("shop/cart", |object| object["spec"]["port"] = serde_json::json!(9));
     assert_eq!(run(&mut runner, &jobs["drift shop"]).code, 3);
     assert!(runner.stage.read("drift.xml").contains("<failure"));
+    // The drift state is where TRUEUP_STATE says, or in the cache.
+    let cached = runner.stage.path("state/drift.json");
+    assert!(runner.stage.path("run/drift").is_dir() && !cached.exists());
+    runner.set("TRUEUP_STATE", "");
+    assert_eq!(run(&mut runner, &jobs["drift shop"]).code, 3);
+    assert!(cached.exists());
 
     // A plan that fails says why, and its job is red.
     runner.set("CI_PIPELINE_SOURCE", "merge_request_event");
