@@ -210,7 +210,7 @@ fn root_of(given: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), 
         };
         let file = resolved(file).map_err(|problem| unreadable(problem.message))?;
         let root = file.parent().filter(|_| file.file_name().is_some_and(|name| name == config::FILE));
-        let root = root.ok_or_else(|| unreadable("another name".to_owned()))?;
+        let root = root.ok_or_else(|| unreadable(format!("it is not called `{}`", config::FILE)))?;
         if !given.starts_with(root) {
             let what = format!("`{}` is outside of the stack in `{}`", given.display(), root.display());
             return Err(Diagnostic::without_place(what, "give a path in the stack's directory"));

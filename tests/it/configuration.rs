@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::Stage;
+use crate::support::{Stage, definition};
 
 fn page() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
@@ -100,4 +100,32 @@ fn the_examples_of_settings_are_valid() {
         let environment = if example.contains("environments:") { " --env dev" } else { "" };
         stage.run(&format!("validate .{environment}")).code(0).stderr("");
     }
+}
+
+#[test]
+fn a_settings_file_with_another_name_is_refused_with_the_name_that_it_needs() {
+    let stage = Stage::new();
+    stage.write("shop/prod.yaml", "stack: shop\n");
+    let ran = stage.run("validate shop --config shop/prod.yaml");
+    ran.code(1).stderr_contains("`shop/prod.yaml` is not a settings file: it is not called `trueup.yaml`");
+    assert!(!page().contains("`--config FILE` names another file"));
+}
+
+#[test]
+fn explain_says_of_a_setting_that_every_command_refuses_why_it_does() {
+    let (file, other) = ("https://a.example.net", "https://b.example.net");
+    let settings = format!("stack: shop\nnamespaces: [shop]\nbase_url: {file}\n");
+    let stage = || Stage::new().file("shop/trueup.yaml", &settings).file("shop/x.yaml", &definition("shop/x", 80));
+    for variable in ["TRUEUP_BASE_URL", "F5XC_API_URL", "VOLT_API_URL"] {
+        let ran = stage().env(variable, other).run("explain base_url shop");
+        ran.code(0)
+            .stdout_contains(other)
+            .stdout_contains(variable)
+            .stderr_contains("the token would go to another service");
+        let ran = stage().env(variable, &format!("{file}/")).run("explain base_url shop");
+        ran.code(0).stdout_contains(variable);
+    }
+    let ran = stage().env("TRUEUP_STACK", "NOT A NAME").env("TRUEUP_LAYOUT", "other").run("explain settings shop");
+    ran.code(0).stderr_contains("note: `TRUEUP_STACK` is `NOT A NAME`").stderr_contains("note: unknown layout `other`");
+    stage().env("TRUEUP_STACK", "NOT A NAME").run("explain namespaces shop").code(0);
 }

@@ -85,7 +85,7 @@ pub struct GlobalArgs {
     /// A file that contains the password of the PKCS #12 file; else TRUEUP_P12_PASSWORD or VES_P12_PASSWORD
     #[arg(long, hide_short_help = true, global = true, value_name = "FILE", requires = "client_p12")]
     pub client_p12_password_file: Option<PathBuf>,
-    /// The configuration, instead of the trueup.yaml in the directory or above it
+    /// The trueup.yaml to use, instead of the one in the directory or above it
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// The environment of the configuration; `all` for every one [environment: TRUEUP_ENV]
