@@ -130,6 +130,7 @@ pub fn before_pipelines(forge: Forge) -> Option<&'static str> {
              add the secret TRUEUP_READ_TOKEN to the environment `plan`, TRUEUP_WRITE_TOKEN to `production`\n  \
              require the check `trueup` of the workflow `plan`\n  \
              delete snapshot.yaml if nobody but the tenant's people may read what it contains\n",
+             name your default branch in apply.yaml, apply-stack.yaml and snapshot.yaml, if it is not `main`\n  \
         ),
         Forge::Gitlab => Some(
             "Before the pipeline runs:\n  \
@@ -169,6 +170,16 @@ mod tests {
     }
 
     #[test]
+    #[test]
+    fn each_workflow_that_names_a_branch_is_in_the_list_of_what_to_set() {
+        let list = before_pipelines(Forge::Github).expect("a list");
+        for (path, text) in GITHUB {
+            let named = ["[main]", "heads/main", "origin/main"].iter().any(|branch| text.contains(branch));
+            let line = list.lines().find(|line| line.contains("if it is not `main`")).expect("a line");
+            assert_eq!(named, line.contains(&format!(" {}", path.rsplit('/').next().expect("a name"))), "{path}");
+        }
+    }
+
     fn the_settings_name_what_was_given() {
         let text = settings(&stack()).text;
         assert!(text.contains("\nstack: s\n") && text.contains("\nbase_url: https://t.example.net\n"), "{text}");
