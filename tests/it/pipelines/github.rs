@@ -472,10 +472,6 @@ fn a_merge_is_applied_by_the_digest_that_was_approved() {
     assert_eq!(runner.step(&plan).code, 5);
 }
 
-#[test]
-fn an_apply_that_is_cancelled_ends_by_itself_and_keeps_what_it_did() {
-    if !has(&["bash", "jq", "git"]) {
-        return;
 /// What `trueup move` handed over belongs to the new stack only after an apply.
 #[test]
 fn a_plan_that_only_annotates_is_applied_too() {
@@ -533,6 +529,10 @@ fn a_stack_whose_settings_cannot_be_read_stops_no_apply_of_another() {
     assert_eq!(directories(&runner.step(&stacks)), ["shop"]);
 }
 
+#[test]
+fn an_apply_that_is_cancelled_ends_by_itself_and_keeps_what_it_did() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
     }
     let service = Service::start();
     let mut runner = repository(&service, "");
@@ -734,6 +734,15 @@ fn more_stacks_than_a_matrix_holds_are_planned_by_one_job() {
     runner.commit();
     let ran = runner.step(&step(&workflow("plan.yaml"), "stacks", "stacks"));
     assert_eq!((targets(&ran), ran.handed("too_many").as_str()), (Vec::new(), "true"));
+    // No job applies them, which is an error, and by hand they are applied in parts.
+    let apply = workflow("apply.yaml");
+    let stacks = step(&apply, "stacks", "stacks");
+    let refused = runner.shell(text(&stacks, "run"), "change");
+    assert_eq!(refused.code, 1, "{}", refused.errors);
+    assert!(refused.errors.contains("::error::more stacks and environments than the 256 jobs"), "{}", refused.errors);
+    runner.set("BELOW", "s007");
+    assert_eq!(targets(&runner.shell(text(&stacks, "run"), "change")).len(), 1);
+    assert_eq!(text(jobs(&apply)[0].1, "if"), "github.ref == 'refs/heads/main'", "a run by hand may be of any branch");
     let planned = runner.step(&step(&workflow("plan.yaml"), "all", "plan"));
     assert_eq!((planned.code, planned.handed("code").as_str()), (0, "2"), "{}", planned.errors);
     assert!(

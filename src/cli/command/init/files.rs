@@ -128,9 +128,10 @@ pub fn before_pipelines(forge: Forge) -> Option<&'static str> {
              set the variable TRUEUP_RELEASES to the URL of the releases of trueup\n  \
              set `sha256` in each workflow, from SHA256SUMS of the release\n  \
              add the secret TRUEUP_READ_TOKEN to the environment `plan`, TRUEUP_WRITE_TOKEN to `production`\n  \
+             let only the default branch deploy to the environment `production`\n  \
              require the check `trueup` of the workflow `plan`\n  \
-             delete snapshot.yaml if nobody but the tenant's people may read what it contains\n",
              name your default branch in apply.yaml, apply-stack.yaml and snapshot.yaml, if it is not `main`\n  \
+             delete snapshot.yaml if nobody but the tenant's people may read what it contains\n",
         ),
         Forge::Gitlab => Some(
             "Before the pipeline runs:\n  \
@@ -170,7 +171,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
     fn each_workflow_that_names_a_branch_is_in_the_list_of_what_to_set() {
         let list = before_pipelines(Forge::Github).expect("a list");
         for (path, text) in GITHUB {
@@ -180,6 +180,7 @@ mod tests {
         }
     }
 
+    #[test]
     fn the_settings_name_what_was_given() {
         let text = settings(&stack()).text;
         assert!(text.contains("\nstack: s\n") && text.contains("\nbase_url: https://t.example.net\n"), "{text}");
