@@ -177,19 +177,29 @@ pub fn stack_text(context: &Context) -> Option<(&str, &'static str)> {
 /// The settings that flags and variables of the process override, each with its value and the source.
 pub fn of_call(context: &Context) -> Vec<(&'static str, String, &'static str)> {
     let Context { global, environment, .. } = context;
-    let one = |setting, flag: Option<String>, name, variable: Option<&'static str>| {
-        let of_variable = || variable.and_then(|name| Some((environment.variable(name)?.to_owned(), name)));
+    let one = |setting, flag: Option<String>, name, variables: &[&'static str]| {
+        let of_variable = || variables.iter().find_map(|name| Some((environment.variable(name)?.to_owned(), *name)));
         let (value, source) = flag.map(|value| (value, name)).or_else(of_variable)?;
         Some((setting, value, source))
     };
     let all = [
-        one("base_url", global.base_url.clone(), "--base-url", Some("TRUEUP_BASE_URL")),
-        one("layout", global.layout.clone(), "--layout", Some("TRUEUP_LAYOUT")),
-        one("stack", global.stack.clone(), "--stack", Some("TRUEUP_STACK")),
-        one("rate_limit", global.rate.map(|rate| rate.to_string()), "--rate", None),
-        one("concurrency", global.concurrency.map(|number| number.to_string()), "--concurrency", None),
+        one("base_url", global.base_url.clone(), "--base-url", &VARIABLES),
+        one("layout", global.layout.clone(), "--layout", &["TRUEUP_LAYOUT"]),
+        one("stack", global.stack.clone(), "--stack", &["TRUEUP_STACK"]),
+        one("rate_limit", global.rate.map(|rate| rate.to_string()), "--rate", &[]),
+        one("concurrency", global.concurrency.map(|number| number.to_string()), "--concurrency", &[]),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// The settings that every command which needs them refuses, each with the reason.
+pub fn refused(context: &Context, config: &Config) -> impl Iterator<Item = (&'static str, CommandError)> {
+    let all = [
+        ("base_url", named(context, config).err()),
+        ("layout", named_layout(context, config).err()),
+        ("stack", stack(context, config).err()),
+    ];
+    all.into_iter().filter_map(|(setting, error)| Some((setting, error?)))
 }
 
 /// Where this machine keeps what no other place was named for.

@@ -3,7 +3,7 @@
 
 use crate::cli::command::prelude::*;
 use crate::kind;
-use crate::load::config::{self, LayerName};
+use crate::load::config::{self, Config, LayerName};
 use crate::load::explain::ExplainedDefinition;
 use crate::load::{self, ExplainedSetting, LoadOptions};
 use crate::model::{Json, Key, SourceLocation};
@@ -94,7 +94,7 @@ fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Resul
     // Of all only what is set is shown. What is below a setting with a default has its own where that one is set.
     let defaults = known.iter().rev().filter(|_| !path.is_empty());
     let defaults = defaults.filter_map(|(path, default)| Some((path.as_slice(), (*default)?)));
-    let mut settings = values(context, arguments.directory.as_deref().unwrap_or(Path::new(".")), defaults)?;
+    let (mut settings, config) = values(context, arguments.directory.as_deref().unwrap_or(Path::new(".")), defaults)?;
     settings.sort_by(|one, other| one.path.cmp(&other.path));
     settings.retain(|setting| is_meant(&setting.path.iter().map(String::as_str).collect::<Vec<_>>()));
     let known: Vec<&Vec<&str>> = known.iter().map(|(path, _)| path).collect();
@@ -103,6 +103,11 @@ fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Resul
     };
     if settings.is_empty() && !known.iter().any(|known| begins(known) || known.ends_with(&path)) {
         return Err(unknown(asked, &known));
+    }
+    for (setting, error) in settings::refused(context, &config) {
+        if settings.iter().any(|shown| shown.path == [setting]) {
+            context.output.notice(&format!("note: {error}"));
+        }
     }
     Ok(Explanation { environment: context.global.env.clone(), settings: Some(settings), ..Explanation::default() })
 }
@@ -118,12 +123,12 @@ fn unknown(asked: &str, known: &[&Vec<&str>]) -> CommandError {
         .hint("to list the kinds: trueup kinds; the settings: trueup schema --of config")
 }
 
-/// What is in force in the environment of the call, with the layers that set it, or of these defaults.
+/// What is in force in the environment of the call, with the layers that set it, or of these defaults; and the configuration.
 fn values<'d>(
     context: &Context,
     directory: &Path,
     defaults: impl Iterator<Item = (&'d [&'d str], &'d Json)>,
-) -> Result<Vec<ExplainedSetting>> {
+) -> Result<(Vec<ExplainedSetting>, Config)> {
     let options: LoadOptions = settings::load_options(context);
     let failed = |found| diagnostics::error(context, &found);
     let mut explained = load::explained_settings(directory, &options).map_err(failed)?;
@@ -147,7 +152,7 @@ fn values<'d>(
         let places = setting.replaced.iter_mut().filter_map(|replaced| replaced.place.as_mut());
         setting.place.iter_mut().chain(places).for_each(|place| show(place, &prefix));
     }
-    Ok(explained)
+    Ok((explained, config))
 }
 
 /// Puts a value over what the layers set.
