@@ -243,15 +243,21 @@ impl FileFilter {
         [path].into_iter().chain(above).find_map(|directory| self.overlays.get(directory))
     }
 
-    /// Why no file of an overlay of the chosen environment is read, for each that a call would silently leave out.
+    /// The overlays of any environment that are files, which the others would silently leave out; and why no file of one
+    /// of the chosen environment is read.
     pub(super) fn unread_overlays(
         &self,
         directory: &Path,
         files: &[Arc<str>],
         settings: &SettingPlaces<'_>,
     ) -> Vec<Diagnostic> {
+        let is_file = |overlay: &String| directory.join(overlay).is_file();
+        let wrong = self.overlays.iter().filter(|overlay| is_file(overlay)).map(|overlay| {
+            let what = format!("the overlay `{overlay}` is a file");
+            settings.error("overlay", overlay, what).with_help("name the directory that contains it")
+        });
         let is_read = |layer: usize| files.iter().any(|file| self.overlay_layer(file) == Some(layer));
-        let unread = self.chosen.iter().filter(|(_, layer)| !is_read(**layer));
+        let unread = self.chosen.iter().filter(|(overlay, layer)| !is_read(**layer) && !is_file(overlay));
         let problem = |(overlay, layer): (&String, &usize)| {
             let (why, help) = if is_hidden(overlay) {
                 ("hidden directories are not read", "rename it".to_owned())
@@ -268,7 +274,7 @@ impl FileFilter {
             let what = format!("the overlay `{overlay}` is not applied: {why}");
             Some(settings.error("overlay", overlay, what).with_help(help))
         };
-        unread.filter_map(problem).collect()
+        wrong.chain(unread.filter_map(problem)).collect()
     }
 
     /// The globs that name nothing: where `include` does, its definitions would be taken for removed ones. What `exclude`

@@ -582,3 +582,21 @@ fn an_environment_named_as_the_word_for_all_of_them_is_refused() {
     let refused = stage.run("plan . --env all");
     refused.code(64).stderr_contains("has an environment `all`").stderr_contains("rename that environment");
 }
+
+/// The definition would leave every environment but that of the overlay, whose plans would delete it.
+#[test]
+fn an_overlay_that_is_a_file_is_an_error_in_every_environment() {
+    let settings = "environments:\n  dev: {variables: {ns: dev}}\n  prod: {overlay: x.yaml, variables: {ns: prod}}\n";
+    let stage = Stage::new().file("trueup.yaml", settings);
+    let stage = ["x", "y"]
+        .into_iter()
+        .fold(stage, |stage, name| stage.file(&format!("{name}.yaml"), &definition(&format!("${{ns}}/{name}"), 80)));
+    for environment in ["dev", "prod"] {
+        let ran = stage.run(&format!("validate --env {environment}"));
+        ran.code(1)
+            .stderr_contains("trueup.yaml:3")
+            .stderr_contains("the overlay `x.yaml` is a file")
+            .stderr_contains("name the directory that contains it")
+            .stderr_contains("1 error");
+    }
+}
