@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn an_object_that_no_apply_changes_is_drift_until_it_is_accepted() {
-        let outside = Note::Outside { key: Key::parse("shop/cart").expect("a key"), transfer: None };
+        let outside = Note::Outside { key: Key::parse("shop/cart").expect("a key"), transfer: None, unknown: None };
         let plan = Plan { notes: vec![outside], ..Plan::default() };
         assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
         assert_eq!(left(&plan, "2027-01-01", |file| file.acknowledged.clear()), (Verdict::Drift, Vec::new()));

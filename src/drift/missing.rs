@@ -155,7 +155,7 @@ impl Plan {
                         let in_plan = self.scope.keys().any(|read| read.namespace == scope.namespace);
                         self.notes.push(match in_plan {
                             true => Note::OutsideKinds { key },
-                            false => Note::Outside { key, transfer: None },
+                            false => Note::Outside { key, transfer: None, unknown: None },
                         });
                     }
                 }

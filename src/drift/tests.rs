@@ -202,7 +202,7 @@ fn what_the_stack_owns_outside_of_the_plan_is_noted_as_far_as_the_filters_leave_
         plan.note_outside(&scope, &read, &selection);
         plan.notes
     };
-    let outside = |name: &str| Note::Outside { key: in_pay(name).key, transfer: None };
+    let outside = |name: &str| Note::Outside { key: in_pay(name).key, transfer: None, unknown: None };
     assert_eq!(noted("*"), [outside("a"), outside("b")]);
     assert_eq!(noted("pay/b"), [outside("b")]);
     assert_eq!(noted("shop/*"), []);

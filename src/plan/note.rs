@@ -189,6 +189,9 @@ pub enum Note {
         /// The command that transfers it to another stack, which defines it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         transfer: Option<String>,
+        /// Why it is not known whether another stack defines it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unknown: Option<String>,
     },
     /// An object of this stack of a kind that the stack once had and that `kinds:` does not list.
     OutsideKinds {

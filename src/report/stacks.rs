@@ -67,7 +67,7 @@ pub struct StackEntry {
     /// Of a removed stack, what to set by hand so that an apply deletes what is left, where [`ALLOW_EMPTY`] at the end of
     /// its settings is not enough.
     #[serde(skip)]
-    pub by_hand: Option<&'static str>,
+    pub by_hand: Option<String>,
     /// Why its settings cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -95,6 +95,9 @@ pub struct LeftObjects {
     pub environment: Option<String>,
     /// Each of them.
     pub endpoints: Vec<Key>,
+    /// Others, of which it is not known whether another stack defines them now, with the reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unknown: BTreeMap<Key, String>,
     /// Their kinds that the settings do not list, so that nothing of them is deleted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kinds_not_listed: Vec<KindName>,
@@ -155,20 +158,32 @@ impl StackEntry {
         let Some(all) = &self.left else {
             return line!["its definitions cannot be read at that commit, and nothing deletes what it owns"];
         };
-        if all.iter().all(|left| left.endpoints.is_empty()) {
-            return line!["nothing is left: another stack defines or deletes each of its endpoints now"];
-        }
         let words = self.left_some().map(|left| {
             let of = left.environment.as_deref().map(|name| line![" of ", code(name)]);
             let names = Line::some_of(left.endpoints.iter().map(Key::to_string), SHOWN);
-            line![Line::count(left.endpoints.len(), Key::noun(&left.endpoints)), of, " (", names, ")"]
+            let unowned = self.stack_in(left.environment.as_ref()).is_none();
+            let by_hand = unowned.then_some(", owned by no stack: delete by hand");
+            line![Line::count(left.endpoints.len(), Key::noun(&left.endpoints)), of, " (", names, ")", by_hand]
         });
-        line!["nothing deletes what it defined: ", Line::joined(words, ", ")]
+        let words: Vec<_> = words.collect();
+        let left = (!words.is_empty()).then(|| line!["nothing deletes what it defined: ", Line::joined(words, ", ")]);
+        let unknown: BTreeMap<&Key, &String> = all.iter().flat_map(|left| &left.unknown).collect();
+        let unknown = (!unknown.is_empty()).then(|| {
+            let names = Line::some_of(unknown.keys().map(|key| key.to_string()), SHOWN);
+            let reasons: BTreeSet<&str> = unknown.values().map(|reason| reason.as_str()).collect();
+            let reasons = Line::joined(reasons.into_iter().map(|reason| line![code(reason)]), "; ");
+            line!["whether another stack defines ", names, " now is unknown: ", reasons]
+        });
+        match (left, unknown) {
+            (None, None) => line!["nothing is left: another stack defines or deletes each of its endpoints now"],
+            (left, unknown) => Line::joined(left.into_iter().chain(unknown), "; "),
+        }
     }
 
     /// The commands that delete it: the settings of the commit without a definition, applied.
     fn deleting(&self, commit: &str) -> Vec<String> {
-        if self.left.is_some() && self.left_some().next().is_none() {
+        let mut owned = self.left_some().filter(|left| self.stack_in(left.environment.as_ref()).is_some()).peekable();
+        if self.left.is_some() && owned.peek().is_none() {
             return Vec::new();
         }
         let settings = match self.directory.as_str() {
@@ -177,7 +192,7 @@ impl StackEntry {
         };
         let (directory, settings) = (safe::shell(&self.directory), safe::shell(&settings));
         let environments: Vec<String> = match &self.left {
-            Some(_) => self.left_some().map(|left| flag(left.environment.as_ref())).collect(),
+            Some(_) => owned.map(|left| flag(left.environment.as_ref())).collect(),
             None if self.environments.is_empty() => vec![String::new()],
             None => self.environments.iter().map(|name| flag(Some(name))).collect(),
         };
@@ -194,7 +209,7 @@ impl StackEntry {
         let literal = if self.directory.contains(['*', '?', '[', ':']) { " --literal-pathspecs" } else { "" };
         [
             format!("git{literal} checkout {} -- {settings}", safe::shell(commit)),
-            match self.by_hand {
+            match &self.by_hand {
                 Some(what) => format!("# set {what} in {settings} by hand, wherever it has others"),
                 None => format!("printf '\\n{ALLOW_EMPTY}\\n' >> {settings}"),
             },

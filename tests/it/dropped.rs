@@ -101,6 +101,13 @@ fn what_another_stack_defines_in_a_namespace_that_was_dropped_is_moved_there() {
             .stdout_contains("another stack defines it (transfer it with trueup move --from a --directory b): pay/till")
             .does_not_say("--prune-namespace");
     }
+    stage.write("b/more.yaml", "wrong: 1\n");
+    for command in ["plan", "drift"] {
+        let ran = stage.run(&format!("{command} a"));
+        ran.stdout_contains("whether another stack defines it is unknown (b may define it: ")
+            .does_not_say("--prune-namespace");
+    }
+    stage.remove("b/more.yaml");
     stage.run("move --from a --directory b --yes").code(0).stderr_ignored();
     stage.run("drift a").code(0).stdout_contains("In sync");
 }

@@ -184,6 +184,82 @@ fn the_ends_of_lines_that_git_writes_are_no_change() {
 }
 
 #[test]
+fn what_a_stack_that_does_not_load_may_define_is_unknown_and_no_command_deletes_it() {
+    let stage = repository();
+    git(&stage, "checkout -q -b change");
+    std::fs::create_dir_all(stage.path("other")).expect("a directory");
+    std::fs::rename(stage.path("lone/x.yaml"), stage.path("other/x.yaml")).expect("a file");
+    std::fs::remove_dir_all(stage.path("lone")).expect("a directory");
+    for wrong in ["more.yaml", "trueup.yaml"] {
+        stage.write("other/trueup.yaml", "stack: other\nnamespaces: [lone]\n");
+        stage.write("other/more.yaml", &definition("lone/other", 80));
+        let list = || stage.run("stacks --changed-since main --removed");
+        list().code(0).stdout_contains("nothing is left: ");
+        stage.write(&format!("other/{wrong}"), "wrong: 1\n");
+        let ran = list();
+        ran.code(0)
+            .stdout_contains(
+                "removed: lone: whether another stack defines lone/x now is unknown: other may define it: ",
+            )
+            .does_not_say("trueup apply lone");
+        let json = stage.run("stacks --changed-since main --removed --format json").code(0).json();
+        let why = json["stacks"][0]["left"][0]["unknown"]["lone/x"].as_str().expect("a reason").to_owned();
+        assert!(why.starts_with("other may define it: "), "{why}");
+    }
+}
+
+#[test]
+fn a_removed_stack_without_a_name_or_namespaces_has_no_command_that_deletes_nothing() {
+    let stage = repository();
+    stage.write("anon/trueup.yaml", "namespaces: [anon]\n");
+    stage.write("anon/x.yaml", &definition("anon/x", 80));
+    stage.write("wide/trueup.yaml", "stack: wide\n");
+    stage.write("wide/x.yaml", &definition("wide/x", 80));
+    commit(&stage, "more");
+    git(&stage, "checkout -q -b change");
+    for name in ["anon", "wide"] {
+        std::fs::remove_dir_all(stage.path(name)).expect("a directory");
+    }
+    let ran = stage.run("stacks --changed-since main --removed");
+    ran.code(0)
+        .stdout_contains(
+            "removed: anon: nothing deletes what it defined: 1 endpoint (anon/x), owned by no stack: delete by hand",
+        )
+        .stdout_contains("# set `namespaces:`, `allow_empty: true` and `prune: owned` in wide/trueup.yaml by hand")
+        .does_not_say("trueup apply anon");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_removed_stack_with_a_link_is_listed_and_not_as_one_of_which_nothing_is_left() {
+    use std::os::unix::fs::symlink;
+
+    let stage = repository();
+    stage.write("one/settings.txt", "stack: one\nnamespaces: [one]\n");
+    stage.write("one/x.yaml", &definition("one/x", 80));
+    stage.write("two/trueup.yaml", "stack: two\nnamespaces: [two]\n");
+    stage.write("two/.real.yaml", &definition("two/x", 80));
+    symlink("settings.txt", stage.path("one/trueup.yaml")).expect("a link");
+    symlink(".real.yaml", stage.path("two/x.yaml")).expect("a link");
+    commit(&stage, "links");
+    git(&stage, "checkout -q -b change");
+    assert_eq!(changed(&stage), Vec::<String>::new());
+    for name in ["one", "two"] {
+        std::fs::remove_dir_all(stage.path(name)).expect("a directory");
+    }
+    assert_eq!(changed(&stage), ["one removed", "two removed"]);
+    let unread = "its definitions cannot be read at that commit, and nothing deletes what it owns";
+    let ran = stage.run("stacks --changed-since main --removed");
+    ran.code(0)
+        .stdout_contains(&format!("removed: one: {unread}"))
+        .stdout_contains(
+            "# set the settings of that commit that the link leads to, `allow_empty: true` and `prune: owned` in one/",
+        )
+        .stdout_contains(&format!("removed: two: {unread}"))
+        .stdout_contains("trueup apply two --allow empty-namespace");
+}
+
+#[test]
 fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
     let stage = repository();
     stage.write(
@@ -342,14 +418,14 @@ fn the_only_stack_is_listed_when_it_is_removed_too() {
 #[test]
 fn settings_that_a_line_at_their_end_does_not_empty_are_changed_by_hand() {
     let settings = [
-        ("plain", "namespaces: [NAME]\nenvironments: {dev: {}}\n"),
-        ("twice", "namespaces: [NAME]\nallow_empty: true\n"),
-        ("flow", "{namespaces: [NAME]}\n"),
-        ("dots", "namespaces: [NAME]\n...\n"),
-        ("env", "namespaces: [NAME]\nenvironments: {dev: {allow_empty: false}}\n"),
-        ("none", "namespaces: [NAME]\nprune: none\n"),
-        ("include", "namespaces: [NAME]\nfiles: {include: ['*.yaml']}\n"),
-        ("kept", "namespaces: [NAME]\n"),
+        ("plain", "stack: NAME\nnamespaces: [NAME]\nenvironments: {dev: {}}\n"),
+        ("twice", "stack: NAME\nnamespaces: [NAME]\nallow_empty: true\n"),
+        ("flow", "{stack: NAME, namespaces: [NAME]}\n"),
+        ("dots", "stack: NAME\nnamespaces: [NAME]\n...\n"),
+        ("env", "stack: NAME\nnamespaces: [NAME]\nenvironments: {dev: {allow_empty: false}}\n"),
+        ("none", "stack: NAME\nnamespaces: [NAME]\nprune: none\n"),
+        ("include", "stack: NAME\nnamespaces: [NAME]\nfiles: {include: ['*.yaml']}\n"),
+        ("kept", "stack: NAME\nnamespaces: [NAME]\n"),
     ];
     let stage = Stage::new().file("keep/trueup.yaml", "stack: keep\nnamespaces: [keep]\n");
     for (name, settings) in settings {

@@ -193,7 +193,7 @@ impl<'r> TreeThen<'r> {
             is_settings(path)
                 && is_shown(path)
                 && prefixes.iter().any(|prefix| path.starts_with(prefix.as_str()))
-                && entry.kind == EntryKind::File
+                && matches!(entry.kind, EntryKind::File | EntryKind::Link)
         });
         // A sparse working tree has not removed what it leaves out.
         let left_out: BTreeSet<String> = self.repository.left_out("")?.into_iter().map(|entry| entry.path).collect();
@@ -202,13 +202,21 @@ impl<'r> TreeThen<'r> {
         let entry = |(entry, bytes): (&&TreeEntry, Vec<u8>)| {
             let there = top.join(&entry.path);
             let directory = there.parent().map(Path::to_owned).unwrap_or_default();
-            let is_gone = there.symlink_metadata().is_err();
-            if !is_gone && crate::file::read(&there, limit::SETTINGS).is_ok_and(|now| now == bytes) {
+            let (is_gone, is_link) = (there.symlink_metadata().is_err(), entry.kind == EntryKind::Link);
+            if !is_gone && is_link
+                || !is_gone && crate::file::read(&there, limit::SETTINGS).is_ok_and(|now| now == bytes)
+            {
                 return Ok(None);
             }
             let file = SourceFile { path: config::FILE.to_owned(), bytes };
             let mut config = load::settings_of(Some(file.clone()), &LoadOptions::default()).unwrap_or_default();
             let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
+            let mut all = config.environments.values().chain(without_environment(&config));
+            let first = match all.any(|config| config.namespaces.is_empty()) {
+                _ if is_link => "the settings of that commit that the link leads to, ",
+                true => "`namespaces:`, ",
+                false => "",
+            };
             let by_hand = if is_gone {
                 let mut below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix));
                 let is_left =
@@ -236,6 +244,7 @@ impl<'r> TreeThen<'r> {
                 })
             };
             let shown = context.environment.directory_from_here(&directory);
+            let by_hand = by_hand.map(|rest| format!("{first}{rest}"));
             let left = self.left(context, prefix, (&config, is_gone))?;
             Ok(Some(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..self::entry(shown, &config) }))
         };
@@ -250,9 +259,12 @@ impl<'r> TreeThen<'r> {
         prefix: &str,
         (config, is_gone): (&Config, bool),
     ) -> Result<Option<Vec<LeftObjects>>, crate::git::GitError> {
-        let below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix));
+        let below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix)).map(|(_, entry)| *entry);
+        // What a link leads to may be a definition.
+        if below.clone().any(|entry| entry.kind == EntryKind::Link) {
+            return Ok(None);
+        }
         let files: Vec<&TreeEntry> = below
-            .map(|(_, entry)| *entry)
             .filter(|entry| entry.kind == EntryKind::File && is_definition_path(&entry.path[prefix.len()..]))
             .collect();
         let contents = self.repository.contents(&files)?;
@@ -270,11 +282,13 @@ impl<'r> TreeThen<'r> {
             let keys: Vec<Key> = loaded.desired.definitions.keys().cloned().collect();
             let top = self.repository.top();
             let mut elsewhere = defined_elsewhere::keys(context, top, config, &keys);
-            elsewhere.append(&mut defined_elsewhere::deleted(context, top, config, &keys));
-            let endpoints: Vec<Key> = keys.iter().filter(|key| !elsewhere.contains(*key)).cloned().collect();
+            let deleted = defined_elsewhere::deleted(context, top, config, &keys);
+            elsewhere.extend(deleted.into_iter().map(|key| (key, None)));
+            let endpoints: Vec<Key> = keys.iter().filter(|key| !elsewhere.contains_key(key)).cloned().collect();
+            let unknown = elsewhere.into_iter().filter_map(|(key, reason)| Some((key, reason?))).collect();
             let kinds: BTreeSet<KindName> = endpoints.iter().map(|key| key.kind).collect();
             let kinds_not_listed = kinds.difference(&config.kinds_with_endpoint()).copied().collect();
-            Some(Some(LeftObjects { environment, endpoints, kinds_not_listed }))
+            Some(Some(LeftObjects { environment, endpoints, unknown, kinds_not_listed }))
         });
         Ok(left.collect())
     }

@@ -39,10 +39,11 @@ pub fn note(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
     let keys: Vec<Key> = plan.notes.iter().filter_map(key).collect();
     let mut elsewhere = elsewhere(context, here, plan, &keys);
     for note in &mut plan.notes {
-        if let Note::Outside { key, transfer } = note
-            && let Some(BlockReason::DefinedElsewhere { transfer: command, .. }) = elsewhere.remove(key)
-        {
-            *transfer = command;
+        let Note::Outside { key, transfer, unknown } = note else { continue };
+        match elsewhere.remove(key) {
+            Some(BlockReason::DefinedElsewhere { transfer: command, .. }) => *transfer = command,
+            Some(BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason })) => *unknown = Some(reason),
+            _ => {}
         }
     }
 }
@@ -152,14 +153,25 @@ fn gift(context: &Context, plan: &Plan, to: &str, key: &Key) -> Option<String> {
     Some(format!("trueup move --from {from} --to {to} --directory {directory} {key}{settings}"))
 }
 
-/// Those of `keys` that a stack below `top` defines now for the service of these settings.
-pub fn keys(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTreeSet<Key> {
+/// Those of `keys` that a stack below `top` defines now for the service of these settings, and those that one may define,
+/// with the reason why that is not known.
+pub fn keys(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTreeMap<Key, Option<String>> {
     let service = Service::of(config);
-    let declared = context.tenants.declared(top);
-    let stacks = declared.iter().flat_map(|all| all.iter());
-    let definers = stacks.flat_map(|other| service.definers(other, &top.join(&other.prefix), None, keys));
-    // What cannot be read is not known to define anything.
-    definers.filter(|definer| definer.problem.is_none()).map(|definer| definer.key).collect()
+    let declared = match context.tenants.declared(top) {
+        Ok(declared) => declared,
+        Err(reason) => return keys.iter().map(|key| (key.clone(), Some(reason.clone()))).collect(),
+    };
+    let mut found = BTreeMap::new();
+    for other in declared.iter() {
+        let directory = top.join(&other.prefix);
+        let shown = context.environment.directory_from_here(&directory);
+        for definer in service.definers(other, &directory, None, keys) {
+            let unknown = definer.unknown(&shown);
+            let known: &mut Option<String> = found.entry(definer.key).or_insert_with(|| unknown.clone());
+            *known = known.take().and(unknown);
+        }
+    }
+    found
 }
 
 /// Those of `keys` that the stack of these settings deletes in another directory below `top`.
@@ -193,13 +205,18 @@ impl Definer {
         Self { key: key.clone(), stack, environment: environment.map(str::to_owned), problem: problem.cloned() }
     }
 
+    /// Why it is not known whether it defines it.
+    fn unknown(&self, directory: &str) -> Option<String> {
+        let place = self.environment.as_ref().map(|name| format!(" (environment {name})")).unwrap_or_default();
+        self.problem.as_ref().map(|problem| format!("{directory}{place} may define it: {problem}"))
+    }
+
     /// Why the delete of what it defines is blocked.
     fn reason(self, context: &Context, plan: &Plan, directory: &str) -> BlockReason {
-        let Self { key, stack, environment, problem } = self;
-        if let Some(problem) = problem {
-            let place = environment.map(|name| format!(" (environment {name})")).unwrap_or_default();
-            return unknown(format!("{directory}{place} may define it: {problem}"));
+        if let Some(reason) = self.unknown(directory) {
+            return unknown(reason);
         }
+        let Self { key, stack, environment, .. } = self;
         let same_stack = stack.is_some() && stack == plan.stack;
         let from = plan.stack.as_deref().filter(|_| !same_stack);
         let transfer = from.zip(stack.as_deref()).and_then(|(from, to)| {

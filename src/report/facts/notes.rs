@@ -42,6 +42,8 @@ const DIFFERS: &str = "{{endpoint}} {{differs|differ}} from {{its definition|the
     as its next plan shows: {{names}}";
 const OUTSIDE_DEFINED: &str = "{{endpoint}} of this stack {{is|are}} outside of `namespaces:`, and another stack defines \
                                {{it|them}} (transfer {{it|them}} with {{reason}}): {{names}}";
+const OUTSIDE_UNKNOWN: &str = "{{endpoint}} of this stack {{is|are}} outside of `namespaces:`, and whether another stack \
+                               defines {{it|them}} is unknown ({{reason}}): {{names}}";
 const NOT_OFFERED: &str = "{{reason}}: the service does not offer objects of this kind: {{names}}";
 const RENAMED: &str = "{{endpoint}} {{moves|move}} {{names}}: a create there, then a delete here";
 const DROPPED: &str = "{{endpoint}} {{has|have}} {{reason}}, which no definition names and an apply removes with what \
@@ -143,8 +145,9 @@ fn of(note: &Note) -> (&'static str, String, String) {
         Note::StillDefined { key, stack } => (STILL_DEFINED, stack.clone(), key.to_string()),
         Note::Differs { key, stack } => (DIFFERS, stack.clone(), key.to_string()),
         Note::Renamed { key, to } => (RENAMED, none(), format!("from {key} to {to}")),
-        Note::Outside { key, transfer: Some(command) } => (OUTSIDE_DEFINED, command.clone(), key.to_string()),
-        Note::Outside { key, transfer: None } => (OUTSIDE, key.namespace.to_string(), key.to_string()),
+        Note::Outside { key, transfer: Some(command), .. } => (OUTSIDE_DEFINED, command.clone(), key.to_string()),
+        Note::Outside { key, unknown: Some(reason), .. } => (OUTSIDE_UNKNOWN, reason.clone(), key.to_string()),
+        Note::Outside { key, .. } => (OUTSIDE, key.namespace.to_string(), key.to_string()),
         Note::OutsideKinds { key } => (OUTSIDE_KINDS, key.kind.to_string(), key.to_string()),
         Note::OutsideUnread { scope, reason } => (OUTSIDE_UNREAD, reason.clone(), scope.to_string()),
         Note::DeletesUnknown { key, reason } => (DELETES_UNKNOWN, reason.clone(), key.to_string()),
