@@ -190,13 +190,10 @@ fn bug_document(what: &str) -> String {
     report::error::json(&error.hint("please report it with the command that led to it").report())
 }
 
-/// Replaces the report of panics. The first one ends the program on whatever thread it happens, those of a bucket aside:
+/// Replaces the report of panics. The first one ends the program on whatever thread it happens:
 /// what a run has sent is in its journal by then.
 fn end_with_one_line() {
     std::panic::set_hook(Box::new(|panic| {
-        if std::thread::current().name() == Some(crate::state::THREAD) {
-            return;
-        }
         let what = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
         let what = safe::line(what);

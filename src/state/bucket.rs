@@ -17,10 +17,6 @@ use super::error::StateError;
 use super::location::Location;
 use super::object::{MaybeRefused, Objects, StoredObject, Tag};
 
-/// The name of its threads. object_store panics at what it fetches and cannot use, such as a token with a line break: that
-/// ends the request there, and not the program.
-pub const THREAD: &str = "state";
-
 /// The objects below a prefix of a bucket.
 #[derive(Debug, Clone)]
 pub struct Bucket {
@@ -59,7 +55,7 @@ impl Bucket {
         address: String,
         secrets: Vec<String>,
     ) -> Result<Self, StateError> {
-        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name(THREAD).enable_all().build();
+        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("state").enable_all().build();
         let runtime = runtime.map_err(|error| StateError::new("reach", address.clone(), error.to_string()))?;
         let worker = Arc::new(Worker { handle: runtime.handle().clone(), runtime: Some(runtime) });
         let objects = Objects { store, prefix: Path::from(prefix), address, secrets };
@@ -87,11 +83,7 @@ impl Bucket {
             // The caller waits for it.
             let _ = answer.send(request.await);
         });
-        let ended = || {
-            let reason = "the client of the object store cannot use what it was given or fetched";
-            let hint = "check what gives the credentials: a token, or a file with one, may have a line break";
-            StateError::new("reach", self.address(), reason).with_hint(hint)
-        };
+        let ended = || StateError::new("reach", self.address(), "its thread has ended");
         answered.recv().unwrap_or_else(|_| Err(ended()))
     }
 

@@ -129,8 +129,14 @@ fn check(name: &str, value: &str) -> Result<(), String> {
     if ENDPOINTS.contains(&name) && !is_url() {
         return Err(format!("{shown} is not a valid URL; write it as https://HOST or http://HOST:PORT"));
     }
-    if is_sent && http::HeaderValue::from_str(value).is_err() {
+    let can_be_sent = |text: &str| http::HeaderValue::from_str(text).is_ok();
+    if is_sent && !can_be_sent(value) {
         return Err(format!("{shown} has a line break or another character that cannot be sent"));
+    }
+    // Unlike other files with a token, it is sent as it is.
+    let is_token = name == "aws_container_authorization_token_file";
+    if is_token && std::fs::read_to_string(value).is_ok_and(|token| !can_be_sent(&token)) {
+        return Err(format!("{shown} names a file with a line break or another character that cannot be sent"));
     }
     Ok(())
 }
@@ -198,10 +204,11 @@ impl HttpService for Http {
             let text = String::from_utf8_lossy(&body).into_owned();
             body = credentials.iter().fold(text, |text, secret| text.replace(secret, "…")).into();
         }
-        if let Some(root) = expected {
-            check_document(root, &String::from_utf8_lossy(&body), &asked)
-                .map_err(|reason| HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason)))?;
-        }
+        let checked = match expected {
+            Some(root) => check_document(root, &String::from_utf8_lossy(&body), &asked),
+            None => check_credentials(&body),
+        };
+        checked.map_err(|reason| HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason)))?;
         response.body(body.into()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))
     }
 }
@@ -234,6 +241,23 @@ fn credentials(headers: &http::HeaderMap, asked: &reqwest::Url, form: &[u8]) -> 
     });
     let all = of_headers.chain(of_pairs).filter(|(name, _)| is_secret(&name.to_ascii_lowercase()));
     all.map(|(_, value)| value.trim().to_owned()).filter(|value| value.len() >= SHORTEST).collect()
+}
+
+/// Refuses the answer of a service that gives credentials where no header can contain them: object_store asserts that one can.
+fn check_credentials(body: &[u8]) -> Result<(), String> {
+    const LONGEST: usize = 64 * 1024;
+    const NAMES: [&str; 3] = ["access_token", "AccessKeyId", "Token"];
+    let is_short_object = body.len() <= LONGEST && body.first() == Some(&b'{');
+    let given: Option<serde_json::Map<_, _>> = is_short_object.then(|| serde_json::from_slice(body).ok()).flatten();
+    let given = given.unwrap_or_default();
+    let mut sent = NAMES.iter().filter_map(|name| given.get(*name)?.as_str());
+    match sent.any(|value| http::HeaderValue::from_str(value).is_err()) {
+        true => {
+            Err("the credentials that it gives contain a line break or another character that cannot be sent"
+                .to_owned())
+        }
+        false => Ok(()),
+    }
 }
 
 /// The element that the answer to a request is; nothing where it is not such a document.

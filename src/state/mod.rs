@@ -11,7 +11,7 @@ mod object;
 
 use std::path::PathBuf;
 
-pub use bucket::{Bucket, THREAD};
+pub use bucket::Bucket;
 pub use error::StateError;
 pub use lease::{Holder, Lease, LeaseError, LeaseTiming, release};
 pub use location::{Location, LocationError, Provider};

@@ -375,7 +375,19 @@ fn a_token_that_no_header_can_contain_is_an_error_and_no_bug() {
         br#"{"access_token":"a\nb","expires_in":3600,"expires_on":"9999999999","token_type":"B","resource":"x"}"#;
     let (stage, url) = with_identity_service(|_, _| (200, token.to_vec()));
     let ran = stage.env("AZURE_MSI_ENDPOINT", &format!("{url}/msi")).run("history");
-    ran.code(1).stderr_contains("cannot reach `az://box@acct/pre`: ").stderr_contains("may have a line break");
+    ran.code(1).stderr_contains("the credentials that it gives contain a line break");
+    // A file with a token that is sent as it is.
+    let bucket = OddServer::start(|_, _| (200, b"<ListBucketResult/>".to_vec()));
+    let variables = bucket.variables().into_iter().filter(|(name, _)| !name.contains("ACCESS"));
+    let stage = variables.fold(Stage::new(), |stage, (name, value)| stage.env(name, &value)).file("token", "a\n");
+    let token = stage.path("token").display().to_string();
+    let stage = stage
+        .env("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://localhost:9/token")
+        .env("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", &token);
+    stage
+        .run("history")
+        .code(1)
+        .stderr_contains("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE names a file with a line break");
 }
 
 #[test]
