@@ -169,7 +169,7 @@ impl StackEntry {
         let left = (!words.is_empty()).then(|| line!["nothing deletes what it defined: ", Line::joined(words, ", ")]);
         let unknown: BTreeMap<&Key, &String> = all.iter().flat_map(|left| &left.unknown).collect();
         let unknown = (!unknown.is_empty()).then(|| {
-            let names = Line::some_of(unknown.keys().map(|key| key.to_string()), SHOWN);
+            let names = Line::some_of(unknown.keys().map(ToString::to_string), SHOWN);
             let reasons: BTreeSet<&str> = unknown.values().map(|reason| reason.as_str()).collect();
             let reasons = Line::joined(reasons.into_iter().map(|reason| line![code(reason)]), "; ");
             line!["whether another stack defines ", names, " now is unknown: ", reasons]

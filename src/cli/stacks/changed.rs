@@ -203,9 +203,8 @@ impl<'r> TreeThen<'r> {
             let there = top.join(&entry.path);
             let directory = there.parent().map(Path::to_owned).unwrap_or_default();
             let (is_gone, is_link) = (there.symlink_metadata().is_err(), entry.kind == EntryKind::Link);
-            if !is_gone && is_link
-                || !is_gone && crate::file::read(&there, limit::SETTINGS).is_ok_and(|now| now == bytes)
-            {
+            let is_same = || crate::file::read(&there, limit::SETTINGS).is_ok_and(|now| now == bytes);
+            if !is_gone && (is_link || is_same()) {
                 return Ok(None);
             }
             let file = SourceFile { path: config::FILE.to_owned(), bytes };

@@ -131,6 +131,24 @@ pub fn forge(runner: &mut Runner) {
     }
 }
 
+/// All stacks are checked, and the verdict is the job's.
+fn a_night_checks_all_stacks(runner: &mut Runner, service: &Service) {
+    runner.set("CI_PIPELINE_SOURCE", "schedule");
+    runner.set("JOBS", "drift");
+    let jobs = generated(runner);
+    assert_eq!(jobs.len(), 2, "{jobs:?}");
+    assert_eq!(run(runner, &jobs["drift shop"]).code, 0);
+    service.change("shop/cart", |object| object["spec"]["port"] = serde_json::json!(9));
+    assert_eq!(run(runner, &jobs["drift shop"]).code, 3);
+    assert!(runner.stage.read("drift.xml").contains("<failure"));
+    // The drift state is where TRUEUP_STATE says, or in the cache.
+    let cached = runner.stage.path("state/drift.json");
+    assert!(runner.stage.path("run/drift").is_dir() && !cached.exists());
+    runner.set("TRUEUP_STATE", "");
+    assert_eq!(run(runner, &jobs["drift shop"]).code, 3);
+    assert!(cached.exists());
+}
+
 /// An apply that is started late reverts nothing that was merged since its plan.
 fn a_late_apply_reverts_nothing(runner: &mut Runner, service: &Service, jobs: &serde_json::Map<String, Json>) {
     runner.git("checkout -qf main");
@@ -242,21 +260,7 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     runner.stage.remove("shop/other.yaml");
     runner.stage.write("shop/cart.yaml", &definition("shop/cart", 81));
 
-    // A night: all stacks are checked, and the verdict is the job's.
-    runner.set("CI_PIPELINE_SOURCE", "schedule");
-    runner.set("JOBS", "drift");
-    let jobs = generated(&runner);
-    assert_eq!(jobs.len(), 2, "{jobs:?}");
-    assert_eq!(run(&mut runner, &jobs["drift shop"]).code, 0);
-    service.change("shop/cart", |object| object["spec"]["port"] = serde_json::json!(9));
-    assert_eq!(run(&mut runner, &jobs["drift shop"]).code, 3);
-    assert!(runner.stage.read("drift.xml").contains("<failure"));
-    // The drift state is where TRUEUP_STATE says, or in the cache.
-    let cached = runner.stage.path("state/drift.json");
-    assert!(runner.stage.path("run/drift").is_dir() && !cached.exists());
-    runner.set("TRUEUP_STATE", "");
-    assert_eq!(run(&mut runner, &jobs["drift shop"]).code, 3);
-    assert!(cached.exists());
+    a_night_checks_all_stacks(&mut runner, &service);
 
     // A plan that fails says why, and its job is red.
     runner.set("CI_PIPELINE_SOURCE", "merge_request_event");

@@ -221,9 +221,10 @@ fn no_name_of_a_repository_acts_in_a_workflow_of_github() {
         scripts.run.insert(code(&verdict).to_owned());
         trap.check(&runner, "verdict", &runner.step(&verdict));
         // A fork has a snapshot, which its job fetches by the id.
-        runner
-            .stage
-            .write("../bin/gh", "#!/bin/sh\ncase \"$2\" in list) echo 5 ;; *) echo '{}' > \"$ID.json\" ;; esac\n");
+        runner.stage.write(
+            "../bin/gh",
+            "#!/bin/sh\ncase \"$2\" in list) echo 5 ;; *) mkdir -p 5; echo '{}' > \"5/$ID.json\" ;; esac\n",
+        );
         assert_eq!(runner.shell("chmod +x ../bin/gh", "").code, 0);
         scripts.step(&trap, &runner, ("plan.yaml", "fork", "Snapshot"));
         assert_eq!(runner.shell("rm live.json; mkdir -p plans; mv plan/* plans/", "").code, 0);
