@@ -87,6 +87,7 @@ impl Plan {
         plan.blocked.extend(unapplied);
         plan.source.filters.push(ONLY_THIS_CHANGE.to_owned());
         plan.block_without_targets(self);
+        plan.block_replaced();
         plan.block_still_referred(self, allow);
         plan = plan.order();
         let by = plan.allowed.first().and_then(|allowed| allowed.by.clone());

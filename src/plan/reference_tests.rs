@@ -326,6 +326,23 @@ fn a_part_of_a_plan_deletes_nothing_that_a_change_which_it_leaves_out_would_let_
 }
 
 #[test]
+fn a_part_of_a_plan_deletes_nothing_that_what_it_keeps_refers_to() {
+    // The pool gets another name and another check, which the base has still to create.
+    let whole = world()
+        .live(ours(&check("alive")))
+        .live(ours(&pool("a", &["alive"])))
+        .defined(check("ready"))
+        .defined(pool("b", &["ready"]));
+    let mut plan = whole.plan();
+    for change in &mut plan.changes {
+        let is_theirs = change.key.name.as_str() == "ready";
+        change.attribution = Some(if is_theirs { Attribution::PendingOnBase } else { Attribution::ThisChange });
+    }
+    let part = plan.only_this_change(&Allowances::default());
+    assert_eq!((part.changes.len(), part.blocked.len()), (0, 3), "{part:?}");
+}
+
+#[test]
 fn the_work_on_many_namespaces_grows_with_their_number() {
     type Change = fn(World, Object) -> World;
     let kinds: BTreeSet<KindName> = KINDS.iter().filter_map(|name| KindName::find(name)).collect();

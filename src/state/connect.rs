@@ -123,15 +123,17 @@ fn is_secret(name: &str) -> bool {
 /// the others. The value may be a secret in the wrong place, so it is not repeated.
 fn check(name: &str, value: &str) -> Result<(), String> {
     let shown = name.to_ascii_uppercase();
+    // It may be a part of a URL, where object_store asserts that too.
+    let has_space = !is_secret(name) && !name.ends_with("user_agent") && value.contains(char::is_whitespace);
     let is_url = || reqwest::Url::parse(value).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
     // The key of a Google account is a document. All but it and the names of files become a part of a request.
     let is_sent = !name.starts_with("google_") && !name.ends_with("_file");
-    if ENDPOINTS.contains(&name) && !is_url() {
+    if ENDPOINTS.contains(&name) && (has_space || !is_url()) {
         return Err(format!("{shown} is not a valid URL; write it as https://HOST or http://HOST:PORT"));
     }
     let can_be_sent = |text: &str| http::HeaderValue::from_str(text).is_ok();
-    if is_sent && !can_be_sent(value) {
-        return Err(format!("{shown} has a line break or another character that cannot be sent"));
+    if is_sent && (has_space || !can_be_sent(value)) {
+        return Err(format!("{shown} has a space, a line break or another character that cannot be sent"));
     }
     // Unlike other files with a token, it is sent as it is.
     let is_token = name == "aws_container_authorization_token_file";
@@ -247,7 +249,7 @@ fn credentials(headers: &http::HeaderMap, asked: &reqwest::Url, form: &[u8]) -> 
 fn check_credentials(body: &[u8]) -> Result<(), String> {
     const LONGEST: usize = 64 * 1024;
     const NAMES: [&str; 3] = ["access_token", "AccessKeyId", "Token"];
-    let is_short_object = body.len() <= LONGEST && body.first() == Some(&b'{');
+    let is_short_object = body.len() <= LONGEST && body.trim_ascii_start().first() == Some(&b'{');
     let given: Option<serde_json::Map<_, _>> = is_short_object.then(|| serde_json::from_slice(body).ok()).flatten();
     let given = given.unwrap_or_default();
     let mut sent = NAMES.iter().filter_map(|name| given.get(*name)?.as_str());

@@ -321,8 +321,12 @@ fn a_credential_with_a_line_break_is_refused_by_its_name() {
     let stage = || bucket.variables().into_iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, &value));
     for name in ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_REGION"] {
         let ran = stage().env(name, "a-part-of-it\n").run("history");
-        ran.code(1).stderr_contains(&format!("{name} has a line break")).does_not_say("a-part-of-it");
+        ran.code(1).stderr_contains(&format!("{name} has a space, a line break")).does_not_say("a-part-of-it");
     }
+    let ran = stage().env("AWS_REGION", "us-east-1 ").run("history");
+    ran.code(1).stderr_contains("AWS_REGION has a space");
+    let ran = stage().env("AWS_METADATA_ENDPOINT", "http://a/b c").run("history");
+    ran.code(1).stderr_contains("AWS_METADATA_ENDPOINT is not a valid URL");
     stage()
         .env("AWS_UNKNOWN_KEY", "-----BEGIN\n")
         .run("history")
@@ -371,8 +375,9 @@ fn a_credential_that_an_identity_service_repeats_is_in_no_message() {
 
 #[test]
 fn a_token_that_no_header_can_contain_is_an_error_and_no_bug() {
+    // Not only where the document begins at once.
     let token =
-        br#"{"access_token":"a\nb","expires_in":3600,"expires_on":"9999999999","token_type":"B","resource":"x"}"#;
+        br#" {"access_token":"a\nb","expires_in":3600,"expires_on":"9999999999","token_type":"B","resource":"x"}"#;
     let (stage, url) = with_identity_service(|_, _| (200, token.to_vec()));
     let ran = stage.env("AZURE_MSI_ENDPOINT", &format!("{url}/msi")).run("history");
     ran.code(1).stderr_contains("the credentials that it gives contain a line break");

@@ -158,7 +158,7 @@ fn split(text: Option<&str>) -> Vec<&str> {
     text.map(|text| text.split('\n').collect()).unwrap_or_default()
 }
 
-/// The changes without those that only annotate. Replaces that make one and the same edit in at least [`FOLD`]
+/// The changes without those that only annotate. Replaces that make one and the same edit in at least `FOLD`
 /// endpoints are one entry, in the place of the first of them; every other change is an entry of its own.
 pub fn fold<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Vec<&'a Change>> {
     let changes = changes.filter(|change| change.action.kind() != ActionKind::Annotate);
