@@ -182,8 +182,11 @@ pub fn of_call(context: &Context) -> Vec<(&'static str, String, &'static str)> {
         let (value, source) = flag.map(|value| (value, name)).or_else(of_variable)?;
         Some((setting, value, source))
     };
+    // As it is used, and without a password that it is refused for.
+    let url = |text: String| BaseUrl::parse(&text).map_or_else(|_| "(not valid)".to_owned(), |url| url.to_string());
+    let base_url = one("base_url", global.base_url.clone(), "--base-url", &VARIABLES);
     let all = [
-        one("base_url", global.base_url.clone(), "--base-url", &VARIABLES),
+        base_url.filter(|_| global.sandbox.is_none()).map(|(setting, text, source)| (setting, url(text), source)),
         one("layout", global.layout.clone(), "--layout", &["TRUEUP_LAYOUT"]),
         one("stack", global.stack.clone(), "--stack", &["TRUEUP_STACK"]),
         one("rate_limit", global.rate.map(|rate| rate.to_string()), "--rate", &[]),

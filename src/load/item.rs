@@ -363,6 +363,7 @@ pub(super) fn json(item: &Item<'_>) -> Json {
             let set = entries.iter().filter(|entry| !entry.item.is_null());
             set.map(|entry| (entry.key.to_string(), json(&entry.item))).collect()
         }
-        Value::Refused => Json::Null,
+        // A variable of another environment is as it is written.
+        Value::Refused => Json::from(item.span.slice()),
     }
 }

@@ -69,7 +69,8 @@ impl StateError {
                 [WRONG_CLOCK, WRONG_DATE]
                     .iter()
                     .any(|words| chain(error).contains(words))
-                    .then_some("set the clock of this machine"),
+                    .then_some("set the clock of this machine")
+                    .or(Some("check the variables that give the credentials, and the files that they name")),
             ),
             error if is_forbidden(error) => (
                 explained("permission denied", error),
@@ -114,7 +115,10 @@ fn is_forbidden(error: &Error) -> bool {
 
 /// `what`, and the server's own words where it gives any.
 fn explained(what: &str, error: &Error) -> String {
-    match server_words(&chain(error)) {
+    let text = chain(error);
+    // An identity service answers with a document of its own.
+    let said = || text.rsplit_once("401 Unauthorized: ").map(|(_, said)| said.to_owned());
+    match server_words(&text).or_else(said) {
         Some(words) => format!("{what}: {words}"),
         None => what.to_owned(),
     }

@@ -122,8 +122,10 @@ impl Location {
         let (bucket, account) = match (provider, url.username()) {
             (_, "") => (host, None),
             (Provider::Azure, container) => {
-                let account = HOSTS.iter().find_map(|ending| host.strip_suffix(ending)).unwrap_or(host);
-                let account = Some(account).filter(|account| !account.contains('.')).ok_or(LocationError::Host)?;
+                let host = host.to_ascii_lowercase();
+                let account = HOSTS.iter().find_map(|ending| host.strip_suffix(ending)).unwrap_or(&host);
+                let is_account = |account: &&str| !account.is_empty() && !account.contains('.');
+                let account = Some(account).filter(is_account).ok_or(LocationError::Host)?;
                 (container, Some(account.to_owned()))
             }
             _ => return secret("a user name"),
@@ -165,6 +167,7 @@ mod tests {
             ("s3://state/a/../b", "s3://state/b"),
             ("az://box@account/a", "az://box@account/a"),
             ("az://box@account.blob.core.windows.net/a", "az://box@account/a"),
+            ("az://box@account.BLOB.core.windows.net/a", "az://box@account/a"),
         ] {
             assert_eq!(Location::parse(text).map(|location| location.to_string()), Ok(shown.to_owned()), "{text}");
         }
@@ -196,6 +199,7 @@ mod tests {
             "s3://b/a//c",
             "s3://b/a%20b",
             "az://box@account.blob.core.usgovcloudapi.net/a",
+            "az://box@.blob.core.windows.net/a",
             "az://box@account.example.net/a",
             "s3://b/%2E%2E/..%2F",
         ] {

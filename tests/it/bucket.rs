@@ -371,6 +371,14 @@ fn a_credential_that_an_identity_service_repeats_is_in_no_message() {
         let ran = stage.env("AZURE_CLIENT_ID", "c").env("AZURE_TENANT_ID", "t").run("history");
         ran.code(1).stderr_contains("got ").does_not_say("one-part");
     }
+    let (stage, url) =
+        with_identity_service(|_, _| (401, b"{\"error_description\":\"the keys are expired\"}".to_vec()));
+    let stage = stage.env("AZURE_AUTHORITY_HOST", &url).env("AZURE_CLIENT_SECRET", "a-secret-of-it");
+    let ran = stage.env("AZURE_CLIENT_ID", "c").env("AZURE_TENANT_ID", "t").run("history");
+    ran.code(1)
+        .stderr_contains("the credentials are not accepted: ")
+        .stderr_contains("the keys are expired")
+        .stderr_contains("check the variables that give the credentials");
 }
 
 #[test]

@@ -125,6 +125,10 @@ fn explain_says_of_a_setting_that_every_command_refuses_why_it_does() {
         let ran = stage().env(variable, &format!("{file}/")).run("explain base_url shop");
         ran.code(0).stdout_contains(variable);
     }
+    let ran = stage().env("TRUEUP_BASE_URL", "https://u:a-password@a.example.net").run("explain base_url shop");
+    ran.code(0).stdout_contains("(not valid)").stderr_contains("a user name or a password").does_not_say("a-password");
+    let ran = stage().env("VOLT_API_URL", other).run("explain base_url shop --sandbox=x");
+    ran.code(0).stdout_contains(file).does_not_say(other);
     let ran = stage().env("TRUEUP_STACK", "NOT A NAME").env("TRUEUP_LAYOUT", "other").run("explain settings shop");
     ran.code(0).stderr_contains("note: `TRUEUP_STACK` is `NOT A NAME`").stderr_contains("note: unknown layout `other`");
     stage().env("TRUEUP_STACK", "NOT A NAME").run("explain namespaces shop").code(0);

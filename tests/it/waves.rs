@@ -73,6 +73,9 @@ fn keep_going_goes_on_within_a_wave_and_not_to_the_next() {
     stage.write("s/3/x.yaml", "wrong: 1\n");
     let ran = stage.run(&format!("{line} --keep-going"));
     ran.code(1).stderr_contains("wave 1 of 3, ring=canary: 1 stack\n").does_not_say("wave 2 of 3");
+    // No command applies the rest.
+    ran.does_not_say("Apply the rest");
+    stage.run(line).code(1).does_not_say("Apply the rest").stderr_ignored();
     assert_eq!(there(), [false, false, true, true, false]);
     // Without waves it goes on to the end.
     stage.run("apply -R s --env prod --yes --keep-going").code(7).stderr_ignored();

@@ -60,6 +60,11 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         true => not_begun(&planned),
         false => apply(context, arguments, &waves, &planned).await,
     };
+    let is_unplanned = |at: &usize| matches!(planned[*at], Err(NoResult::Failed(_)));
+    // Nothing goes on past a wave of which nothing can be planned.
+    let is_stuck = arguments.waves.is_some()
+        && failed > 0
+        && (arguments.keep_going || waves.first().is_some_and(|wave| wave.stacks.iter().all(is_unplanned)));
     let was_applied = results.iter().flatten().flatten().any(Outcome::has_effect);
     let has_begun = results.iter().flatten().flatten().next().is_some();
     let done: Vec<_> = planned.into_iter().zip(results).map(|(stack, outcome)| Ok((stack?, outcome?))).collect();
@@ -82,7 +87,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     // What cannot be planned stops every other stack of the same call.
     let keep_going = if is_refused { " --keep-going" } else { "" };
     let call = targets::call_of_plans(context) + &context.call.flags("waves keep_going") + keep_going;
-    report.plans = Some((digest, call));
+    report.plans = Some((digest, call)).filter(|_| !is_stuck);
     context.output.report_with(&report, arguments.decision.format, &context.timed_view());
     if !was_applied && status != ExitStatus::Done {
         context.output.notice(if has_begun { "nothing was changed" } else { "nothing was sent" });

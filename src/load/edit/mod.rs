@@ -22,7 +22,7 @@ use patch::Patch;
 use super::careful::{self, ReadContext, SecondReading};
 use super::item;
 use super::loaded::Loaded;
-use super::overlays::Overlays;
+use super::overlays::{Overlay, Overlays};
 use super::source_map::{WrittenNode, written};
 use super::splice::{Splice, spliced};
 use super::text::SourceText;
@@ -286,7 +286,8 @@ impl Editor<'_> {
         wanted: &[&ValueToAdopt],
     ) -> Result<(), NotEditable> {
         if !self.reads_back(new, before, wanted) {
-            return Err(NotEditable::Withdrawn);
+            let hidden = wanted.iter().find_map(|one| self.overlay_of(one, before));
+            return Err(hidden.unwrap_or(NotEditable::Withdrawn));
         }
         let changed: Vec<_> = wanted.iter().filter(|one| self.context.overlays.changes(&one.key)).collect();
         if changed.is_empty() {
@@ -299,11 +300,24 @@ impl Editor<'_> {
             let key = one.key.to_string();
             let [merged, was, is] = [&merged, &was, &is].map(|values| values.get(&key).unwrap_or(&Json::Null));
             if !keeps_hidden(was, merged, is) {
-                let overlay = self.context.overlays.of(&key).last().ok_or(NotEditable::Withdrawn)?;
-                return Err(NotEditable::Overlay { file: overlay.source.path.to_string() });
+                return Err(self.overlay_of(one, before).unwrap_or(NotEditable::Withdrawn));
             }
         }
         Ok(())
+    }
+
+    /// The overlay that sets a part of a field, be it to nothing.
+    fn overlay_of(&self, wanted: &ValueToAdopt, before: &BTreeMap<Key, Object>) -> Option<NotEditable> {
+        let path = field::path(wanted.key.kind, &wanted.field, &wanted.field.value(before.get(&wanted.key)?));
+        let sets = |overlay: &&Overlay<'_>| {
+            let is_it = |written: &str, key: &str| written == key || written == kind::camel(key);
+            let part = path.iter().try_fold(&overlay.item, |item, key| {
+                Some(&item.entries().iter().find(|entry| is_it(&entry.key, key))?.item)
+            });
+            part.is_some()
+        };
+        let overlay = self.context.overlays.of(&wanted.key.to_string()).iter().rfind(sets)?;
+        Some(NotEditable::Overlay { file: overlay.source.path.to_string() })
     }
 
     /// The definitions of a text as they are written.

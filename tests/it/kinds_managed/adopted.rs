@@ -376,6 +376,20 @@ spec:
         stage.run("pull --drift . --env e --into base").code(3).stdout_contains("the overlay o/h.yaml sets it");
         assert_eq!(stage.read("d/h.yaml"), check);
     }
+    // Another overlay that says nothing of it is not named; a variable that only the others have is hidden like a value.
+    let of_others = check.replace("for-f", "\"${v}\"");
+    stage.write(
+        "trueup.yaml",
+        "namespaces: [shop]\nkinds: [healthcheck]\ndefaults: {overlay: o}\nenvironments: \
+                                {e: {stack: e, overlay: p}, f: {stack: f, variables: {v: a}}}\n",
+    );
+    stage.write("d/h.yaml", &of_others);
+    stage.write("p/h.yaml", &without("timeout: 3"));
+    stage.run("pull --drift . --env e --into base").code(3).stdout_contains("the overlay o/h.yaml sets it");
+    assert_eq!(stage.read("d/h.yaml"), of_others);
+    stage.write("trueup.yaml", settings);
+    stage.write("d/h.yaml", check);
+    stage.remove("p/h.yaml");
     // What is beside it is taken over.
     stage.write("o/h.yaml", &without("http_health_check: {headers: null}"));
     stage.run("apply . --env e --yes").code(0).stderr_ignored();
