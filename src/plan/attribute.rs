@@ -6,6 +6,7 @@ use super::{
     Action, ActionKind, Allowances, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Plan,
     Unchangeable, waves,
 };
+use crate::kind;
 use crate::model::{Desired, Field, Json, Key, Object, Ownership};
 
 /// The definitions at the three places of history.
@@ -75,14 +76,28 @@ impl Plan {
             let stays = change.narrow();
             let is_whole = stays && change.fields().len() == fields;
             left_out += usize::from(!is_whole && change.action.kind() != ActionKind::Annotate);
-            let Some(path) = change.unapplied().filter(|_| stays) else { return stays };
-            let reason = BlockReason::Unchangeable(Unchangeable::Unapplied { path });
+            if !stays {
+                return false;
+            }
+            // What the rest would have switched away stays, with its secret.
+            let secret = || {
+                let before = change.action.before().filter(|_| !is_whole)?;
+                let places = kind::sealed::places(change.key.kind.message(), &before.endpoint.spec.json());
+                places.into_iter().find(|place| change.loses(place))
+            };
+            let lost = secret().map(|path| Unchangeable::Secret { path });
+            let lost = lost.or_else(|| change.unapplied().map(|path| Unchangeable::Unapplied { path }));
+            let Some(reason) = lost.map(BlockReason::Unchangeable) else { return true };
             unapplied.push(BlockedChange::new(change.key.clone(), reason, Some(change.clone())));
             false
         });
         let blocked = plan.blocked.len();
         plan.blocked.retain_mut(|held| held.change.as_mut().is_none_or(Change::narrow));
         plan.left_out += left_out + blocked - plan.blocked.len();
+        // What the part blocks is asked anew.
+        let unreplaced = |held: &mut BlockedChange| matches!(held.reason, BlockReason::Unreplaced { .. });
+        let unreplaced = plan.blocked.extract_if(.., unreplaced).filter_map(|held| held.change);
+        plan.changes.extend(unreplaced);
         plan.free_unfixed();
         plan.blocked.extend(unapplied);
         plan.source.filters.push(ONLY_THIS_CHANGE.to_owned());

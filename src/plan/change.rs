@@ -295,10 +295,14 @@ impl Change {
 
     /// The place of a secret of the live object that a write of this change would lose.
     pub fn lost_secret<'l>(&self, live: &'l LiveObject) -> Option<&'l str> {
-        let spec = self.key.kind.message();
+        live.secrets.iter().map(String::as_str).find(|place| self.loses(place))
+    }
+
+    /// Whether a write of this change would lose the secret that is live at a place.
+    pub(super) fn loses(&self, place: &str) -> bool {
         let is_replace = self.action.kind() != ActionKind::Recreate;
-        let is_kept = |place: &str| is_replace && kind::sealed::is_of_create(spec, place);
-        live.secrets.iter().map(String::as_str).find(|place| !self.provides(place) && !is_kept(place))
+        let is_kept = || is_replace && kind::sealed::is_of_create(self.key.kind.message(), place);
+        !self.provides(place) && !is_kept()
     }
 
     /// The place of a secret without which the service does not take what this change writes, and that its definition leaves

@@ -243,6 +243,49 @@ fn nothing_is_deleted_in_whose_place_a_blocked_create_may_be_meant() {
         lines.retain(|line| !line.starts_with("renamed"));
         assert_eq!(lines, [format!("create {name}"), "delete a".to_owned(), "delete site".to_owned()]);
     }
+    // What moves has its place, whatever else is blocked.
+    let secret = json!({"credential_file": {"sealed": "0123456789abcdef0123456789abcdef"}});
+    let both = || world(gcp("shop/n", json!({}))).defined(gcp("pay/a", secret.clone()));
+    assert!(both().lines().contains(&"delete a".to_owned()), "{:?}", both().lines());
+}
+
+#[test]
+fn a_part_of_a_plan_is_blocked_by_what_it_keeps_and_not_by_what_it_leaves_out() {
+    let receiver = |name: &str, spec: Json| object(&format!("alert_receiver:shop/{name}"), &spec);
+    let sms = || json!({"sms": {"contact_number": "+4930123456"}});
+    let part = |world: World, of: &dyn Fn(&Change) -> Attribution| {
+        let mut plan = world.with(|world| world.kinds = kinds(&["alert_receiver"])).plan();
+        let blocked = plan.blocked.iter_mut().filter_map(|held| held.change.as_mut());
+        for change in plan.changes.iter_mut().chain(blocked) {
+            change.attribution = Some(of(change));
+            let fields = match &mut change.action {
+                Action::Replace { fields, .. } => fields.as_mut_slice(),
+                _ => &mut [],
+            };
+            for field in fields {
+                let is_label = matches!(field.field, Field::Label(_));
+                field.attribution = Some(if is_label { Attribution::ThisChange } else { Attribution::PendingOnBase });
+            }
+        }
+        plan.only_this_change(&Allowances::default())
+    };
+    // The create of another lacks its secret.
+    let removed =
+        World::new().live(ours(&receiver("x", sms()))).defined(receiver("n", json!({"slack": {"channel": "a"}})));
+    let removed = part(removed, &|change| match change.action {
+        Action::Delete { .. } => Attribution::ThisChange,
+        _ => Attribution::PendingOnBase,
+    });
+    assert_eq!((removed.changes.len(), removed.blocked.len()), (1, 0), "{removed:?}");
+    // The option that the rest switches away keeps its secret, which no definition has.
+    let slack = receiver("r", json!({"slack": {"channel": "a"}}));
+    let live = LiveObject { secrets: vec!["spec.slack.url".to_owned()], ..ours(&slack) };
+    let mut wanted = receiver("r", sms());
+    wanted.labels.insert("tier".to_owned(), "a".to_owned());
+    let label = part(World::new().live(live).defined(wanted), &|_| Attribution::PendingOnBase);
+    let reasons: Vec<_> = label.blocked.iter().map(|held| &held.reason).collect();
+    let path = "spec.slack.url".to_owned();
+    assert_eq!(reasons, [&BlockReason::Unchangeable(Unchangeable::Secret { path })], "{label:?}");
 }
 
 /// A virtual site that would be created anew, with what is allowed.

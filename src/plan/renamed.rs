@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Action, BlockReason, Change, Note, Plan};
+use super::{Action, ActionKind, BlockReason, Change, Note, Plan};
 use crate::diff::{self, CompareOptions};
 use crate::kind::KindName;
 use crate::model::{Key, Name, Object};
@@ -20,7 +20,13 @@ impl Plan {
         if creates.is_empty() {
             return;
         }
+        // What moves to a create of this plan has its place there.
+        let moved: BTreeSet<(KindName, Name)> =
+            self.of_kind(ActionKind::Create).map(|change| (change.key.kind, change.key.name.clone())).collect();
         let create = |key: &Key| {
+            if moved.contains(&(key.kind, key.name.clone())) {
+                return None;
+            }
             let may_replace = |create: &&Key| {
                 create.kind == key.kind && (create.name == key.name || create.namespace == key.namespace)
             };

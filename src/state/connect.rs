@@ -28,7 +28,7 @@ const LARGEST: usize = 1024 * 1024 * 1024;
 /// The longest other answer: a page of a list, which has at most 1000 names, or why a request failed.
 const LONGEST: usize = 16 * 1024 * 1024;
 /// What the names of variables, headers and parameters contain whose values no message shows.
-const SECRETS: [&str; 7] = ["secret", "token", "password", "key", "sas", "authorization", "assertion"];
+const SECRETS: [&str; 8] = ["secret", "token", "password", "key", "sas", "authorization", "assertion", "signature"];
 /// The shortest value that is taken for a secret.
 const SHORTEST: usize = 8;
 
@@ -76,7 +76,8 @@ pub(super) fn connect<'v>(
             let mut builder = $builder;
             for (name, value) in &variables {
                 let Ok(key) = name.parse() else { continue };
-                check(name, value).map_err(|reason| StateError::new("reach", location.to_string(), reason))?;
+                let failed = |reason| StateError::new("reach", location.to_string(), reason).with_hint(hint);
+                check(name, value).map_err(failed)?;
                 builder = builder.with_config(key, *value);
             }
             let store = $change(builder).with_retry(retry).with_http_connector(connector).build();
@@ -116,7 +117,9 @@ pub(super) fn connect<'v>(
 
 /// Whether the value of a variable is a secret, and not the name of one or the file that has it.
 fn is_secret(name: &str) -> bool {
-    !name.ends_with("_id") && !name.ends_with("_file") && SECRETS.iter().any(|word| name.contains(word))
+    // A shared access signature is a parameter of its own.
+    let is_named = || name == "sig" || SECRETS.iter().any(|word| name.contains(word));
+    !name.ends_with("_id") && !name.ends_with("_file") && is_named()
 }
 
 /// Whether object_store can use the value of a variable: it asserts that an address is a URL, and that a header can contain
@@ -134,6 +137,17 @@ fn check(name: &str, value: &str) -> Result<(), String> {
     let can_be_sent = |text: &str| http::HeaderValue::from_str(text).is_ok();
     if is_sent && (has_space || !can_be_sent(value)) {
         return Err(format!("{shown} has a space, a line break or another character that cannot be sent"));
+    }
+    let is_file = name.ends_with("_file")
+        || matches!(name, "google_application_credentials" | "google_service_account" | "google_service_account_path");
+    // A pipe is read once.
+    match std::fs::metadata(value) {
+        Err(error) if is_file => {
+            let path = Some(value).filter(|value| value.contains('/')).map(|value| format!("{value}: "));
+            return Err(format!("{shown} names a file that cannot be read: {}{error}", path.unwrap_or_default()));
+        }
+        Ok(found) if is_file && found.is_dir() => return Err(format!("{shown} names a directory")),
+        _ => {}
     }
     // Unlike other files with a token, it is sent as it is.
     let is_token = name == "aws_container_authorization_token_file";
@@ -424,13 +438,23 @@ mod tests {
         ] {
             headers.insert(name, http::HeaderValue::from_static(value));
         }
-        let asked = "https://sts.example.net/?WebIdentityToken=of-a-query&Action=AssumeRole".parse().expect("a URL");
+        let asked = "https://sts.example.net/?WebIdentityToken=of-a-query&sig=of-a-share&Action=AssumeRole"
+            .parse()
+            .expect("a URL");
         let form = b"client_assertion=of-a-file%0A&client_secret=a+secret%2B&grant_type=client_credentials";
         let mut found = credentials(&headers, &asked, form);
         found.sort();
         found.dedup();
-        let expected =
-            ["a secret+", "a+secret%2B", "of-a-file", "of-a-file%0A", "of-a-header", "of-a-query", "of-a-session"];
+        let expected = [
+            "a secret+",
+            "a+secret%2B",
+            "of-a-file",
+            "of-a-file%0A",
+            "of-a-header",
+            "of-a-query",
+            "of-a-session",
+            "of-a-share",
+        ];
         assert_eq!(found, expected);
     }
 

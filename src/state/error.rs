@@ -244,7 +244,8 @@ mod tests {
         for code in ["SignatureDoesNotMatch", "InvalidAccessKeyId", "AuthenticationFailed"] {
             let shown = error(code);
             let expected = format!("cannot list `s3://b/a`: the credentials are not accepted: {code}: No");
-            assert_eq!((shown.to_string(), shown.hint()), (expected, None));
+            let hint = "check the variables that give the credentials, and the files that they name";
+            assert_eq!((shown.to_string(), shown.hint()), (expected, Some(hint)));
         }
         let skewed = error("RequestTimeTooSkewed");
         assert_eq!(
@@ -263,10 +264,19 @@ mod tests {
                 Some("create the bucket"),
             ),
             (generic("<Code>NoSuchBucket</Code>"), "there is no such bucket", Some("create the bucket")),
-            (Error::Unauthenticated { path: path(), source: "401".into() }, "the credentials are not accepted", None),
+            (
+                Error::Unauthenticated { path: path(), source: "401".into() },
+                "the credentials are not accepted",
+                Some("check the variables"),
+            ),
             (Error::PermissionDenied { path: path(), source: "403".into() }, "permission denied", Some("the page")),
             (generic("status code: 403"), "permission denied", Some("the page")),
-            (generic("status code: 401"), "the credentials are not accepted", None),
+            (generic("status code: 401"), "the credentials are not accepted", Some("check the variables")),
+            (
+                generic("status code: 401 Unauthorized: the keys are expired"),
+                "the credentials are not accepted: the keys are expired",
+                Some("check the variables"),
+            ),
             (
                 generic(
                     "status code: 403: <Code>AuthenticationFailed</Code><AuthenticationErrorDetail>Request date header too old: x</AuthenticationErrorDetail>",

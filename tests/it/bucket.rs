@@ -365,6 +365,12 @@ fn with_identity_service(answer: impl FnMut(&str, &[u8]) -> (u16, Vec<u8>) + Sen
 #[test]
 fn a_credential_that_an_identity_service_repeats_is_in_no_message() {
     let secret = ("AZURE_CLIENT_SECRET", "a secret+of/one-part");
+    let missing = Stage::new().env("TRUEUP_STATE", "az://box@acct/pre").env("AZURE_FEDERATED_TOKEN_FILE", "../none");
+    missing
+        .run("history")
+        .code(1)
+        .stderr_contains("AZURE_FEDERATED_TOKEN_FILE names a file that cannot be read: ../none: No such file")
+        .stderr_contains("check the variables AZURE_");
     for (name, value) in [secret, ("AZURE_FEDERATED_TOKEN_FILE", "../token")] {
         let (stage, url) = with_identity_service(|_, body| (400, [b"got ", body].concat()));
         let stage = stage.file("../token", "of/one-part\n").env("AZURE_AUTHORITY_HOST", &url).env(name, value);

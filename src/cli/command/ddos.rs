@@ -128,8 +128,12 @@ async fn list(arguments: &DdosListArgs, namespace: &Namespace, context: &Context
     };
     let reader = session::service(context).await?.reader()?;
     let mut events = ddos::list(&reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
+    let all = events.len();
     retain_of(&mut events, arguments.network.as_deref(), |event| &event.network_id);
     retain_of(&mut events, arguments.mitigation.as_deref(), |event| &event.mitigation_id);
+    if events.is_empty() && all > 0 {
+        context.output.notice(&format!("{} of other networks or mitigations", text::count(all, "event")));
+    }
     context.output.report(&DdosEvents { events: &events }, arguments.format);
     Ok(ExitStatus::Done)
 }

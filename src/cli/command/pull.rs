@@ -10,7 +10,7 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{DefinitionFile, DefinitionTarget};
 use crate::diff;
 use crate::kind::KindName;
-use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, RelatedObject, Scope};
+use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, RelatedObject, Scope, WrittenFor};
 use crate::plan::Selection;
 use crate::report::facts::unread;
 
@@ -151,6 +151,7 @@ fn pulled(
                 }
                 let ownership = Ownership::read(&object.endpoint.annotations);
                 let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
+                let applied = applied.filter(|applied| applied.written_for(item.key()) != WrittenFor::Another);
                 let reset = |applied| diff::reset(&object.endpoint, &object.endpoint, applied);
                 for field in applied.into_iter().flat_map(reset) {
                     not_written(

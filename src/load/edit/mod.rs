@@ -294,6 +294,11 @@ impl Editor<'_> {
             return Ok(());
         }
         let plain = ReadContext { overlays: Overlays::default(), ..self.context };
+        let is_whole =
+            |text| self.source(text).is_some_and(|source| careful::read(&source, &plain).problems.is_empty());
+        if is_whole(old) && !is_whole(new) {
+            return Err(changed.iter().find_map(|one| self.overlay_of(one, before)).unwrap_or(NotEditable::Withdrawn));
+        }
         let [merged, was, is] =
             [(old, &self.context), (old, &plain), (new, &plain)].map(|(text, context)| self.values(text, context));
         for one in changed {

@@ -390,6 +390,13 @@ spec:
     stage.write("trueup.yaml", settings);
     stage.write("d/h.yaml", check);
     stage.remove("p/h.yaml");
+    // A second option beside one that the overlay hides would be an error for the others.
+    stage.write("o/h.yaml", &without("http_health_check: {use_origin_server_name: null}"));
+    stage.run("apply . --env e --yes").code(0).stderr_ignored();
+    let host = json!({"path": "/", "host_header": "q.example.net", "headers": {"x-keep": "for-f", "x-a": "one"}});
+    change(&service, "healthchecks", "h", |spec| spec["http_health_check"] = host);
+    stage.run("pull --drift . --env e --into base").stdout_contains("the overlay o/h.yaml sets it");
+    assert_eq!(stage.read("d/h.yaml"), check);
     // What is beside it is taken over.
     stage.write("o/h.yaml", &without("http_health_check: {headers: null}"));
     stage.run("apply . --env e --yes").code(0).stderr_ignored();
