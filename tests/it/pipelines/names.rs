@@ -280,9 +280,21 @@ fn no_name_of_a_repository_acts_in_a_workflow_of_github() {
     add_environments(&trap, &runner, "");
     runner.commit();
     runner.set("BEFORE", "");
-    // Settings that are wrong end the job, and nothing is applied.
-    let invalid = scripts.step(&trap, &runner, ("apply.yaml", "stacks", "stacks"));
-    assert!(invalid.code != 0 && invalid.output.is_empty(), "{}", invalid.output);
+    runner.git("update-ref refs/remotes/origin/main HEAD");
+    runner.set("TRUEUP_STATE", "run");
+    // Settings that are wrong end the jobs of their own stack, and nothing of it is applied.
+    let listed = scripts.step(&trap, &runner, ("apply.yaml", "stacks", "stacks"));
+    assert_eq!(listed.code, 0, "{}", listed.errors);
+    let listed = include(&listed);
+    assert_eq!(listed.len(), NAMES.len() + 3);
+    let wrong: Vec<&Json> = listed.iter().filter(|target| !is_readable(target)).collect();
+    let entry = |name: &str| json!({"directory": name, "stack": "", "id": name});
+    assert_eq!(wrong, [&entry("environments"), &entry("named")]);
+    for target in wrong {
+        choose(&mut runner, target);
+        let planned = scripts.step(&trap, &runner, ("apply-stack.yaml", "plan", "plan"));
+        assert!(planned.code != 0 && planned.output.is_empty(), "{target}: {}", planned.output);
+    }
     for directory in ["environments", "named"] {
         let moved = runner.shell(&format!("mv {directory} ../{directory}"), "");
         assert_eq!(moved.code, 0, "{}", moved.errors);
@@ -291,7 +303,6 @@ fn no_name_of_a_repository_acts_in_a_workflow_of_github() {
     runner.git("update-ref refs/remotes/origin/main HEAD");
     let targets = include(&scripts.step(&trap, &runner, ("apply.yaml", "stacks", "stacks")));
     assert_eq!(targets.len(), NAMES.len() + 1);
-    runner.set("TRUEUP_STATE", "run");
     for target in &targets {
         choose(&mut runner, target);
         let planned = scripts.step(&trap, &runner, ("apply-stack.yaml", "plan", "plan"));
