@@ -91,7 +91,8 @@ impl Waves {
     /// is left is left out.
     ///
     /// # Errors
-    /// A selector that selects none of the stacks, which is most likely a mistake.
+    /// A selector that selects none of the stacks, or a number that earlier waves have reached, which is most likely a
+    /// mistake.
     pub fn of(&self, stacks: &[&StringMap], takes_part: impl Fn(usize) -> bool) -> Result<Vec<Wave>, String> {
         let has_names = self.0.iter().any(|rule| !rule.selector.is_empty());
         let mut is_left: Vec<bool> = (0..stacks.len()).map(&takes_part).collect();
@@ -110,6 +111,11 @@ impl Waves {
                 Some(WaveEnd::Percent(share)) => (selected.len() * share).div_ceil(100),
             };
             let taken = selected.iter().filter(|at| !is_left[**at]).count();
+            if matches!(rule.end, Some(WaveEnd::Stacks(number)) if number <= taken) {
+                return Err(format!(
+                    "a wave of `{rule}` takes nothing after the earlier ones: it goes on to its end, counted from the first stack"
+                ));
+            }
             let left = selected.into_iter().filter(|at| is_left[*at]);
             let wave: Vec<usize> = left.take(end.saturating_sub(taken)).collect();
             wave.iter().for_each(|at| is_left[*at] = false);
@@ -210,6 +216,11 @@ mod tests {
         );
         let both = waves("ring,ring=main; !ring", &stacks);
         assert_eq!(both, Err("`!ring` of `--waves` selects no stack".to_owned()));
+        // A number says how many at most go before the others, which a wave of nothing does not do.
+        for none in ["ring: 2; 2", "2; ring: 2", "ring: 20%; 1", "ring=main; ring in (main, early): 2"] {
+            let error = waves(none, &stacks).expect_err(none);
+            assert!(error.contains("takes nothing after"), "{error}");
+        }
         assert_eq!(waves("ring=canray", &stacks), Err("`ring=canray` of `--waves` selects no stack".to_owned()));
     }
 
