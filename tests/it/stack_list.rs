@@ -229,6 +229,22 @@ fn a_removed_stack_without_a_name_or_namespaces_has_no_command_that_deletes_noth
         .does_not_say("trueup apply anon");
 }
 
+#[test]
+fn what_another_environment_lacks_is_not_set_for_the_one_that_is_removed() {
+    let environments = "environments:\n  dev: {stack: d, variables: {ns: dev}}\n";
+    let prod = "  prod: {stack: p, namespaces: [prod], variables: {ns: prod}}\n";
+    let stage = Stage::new()
+        .file("a/trueup.yaml", &format!("{environments}{prod}"))
+        .file("a/x.yaml", &definition("${ns}/x", 80))
+        .committed();
+    stage.write("a/trueup.yaml", environments);
+    let ran = stage.run("stacks --changed-since main --removed");
+    ran.code(0).stdout_contains("# set `allow_empty: true`, ").stdout_contains("trueup apply a --env prod ");
+    // What the report proposes before its `trueup apply a`.
+    git(&stage, "checkout -q main -- a/trueup.yaml");
+    stage.write("a/trueup.yaml", &format!("{}allow_empty: true\n", stage.read("a/trueup.yaml")));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_removed_stack_with_a_link_is_listed_and_not_as_one_of_which_nothing_is_left() {

@@ -210,12 +210,6 @@ impl<'r> TreeThen<'r> {
             let file = SourceFile { path: config::FILE.to_owned(), bytes };
             let mut config = load::settings_of(Some(file.clone()), &LoadOptions::default()).unwrap_or_default();
             let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
-            let mut all = config.environments.values().chain(without_environment(&config));
-            let first = match all.any(|config| config.namespaces.is_empty()) {
-                _ if is_link => "the settings of that commit that the link leads to, ",
-                true => "`namespaces:`, ",
-                false => "",
-            };
             let by_hand = if is_gone {
                 let mut below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix));
                 let is_left =
@@ -241,6 +235,12 @@ impl<'r> TreeThen<'r> {
                     true => "`allow_empty: true`, `prune: owned`, `files: {exclude: ['**']}` and no `overlay:`",
                     false => "`allow_empty: true`, `prune: owned` and `files: {exclude: ['**']}`",
                 })
+            };
+            let mut all = config.environments.values().chain(without_environment(&config));
+            let first = match all.any(|config| config.namespaces.is_empty()) {
+                _ if is_link => "the settings of that commit that the link leads to, ",
+                true => "`namespaces:`, ",
+                false => "",
             };
             let shown = context.environment.directory_from_here(&directory);
             let by_hand = by_hand.map(|rest| format!("{first}{rest}"));
