@@ -68,6 +68,9 @@ pub struct StackEntry {
     /// its settings is not enough.
     #[serde(skip)]
     pub by_hand: Option<String>,
+    /// Of a removed stack, the flags of the call that name it where its settings do not.
+    #[serde(skip)]
+    pub flags: String,
     /// Why its settings cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -197,7 +200,7 @@ impl StackEntry {
             None => self.environments.iter().map(|name| flag(Some(name))).collect(),
         };
         let apply = |environment: String| {
-            format!("trueup apply {directory}{environment} --allow empty-namespace --allow mass-change")
+            format!("trueup apply {directory}{environment}{} --allow empty-namespace --allow mass-change", self.flags)
         };
         let kinds: BTreeSet<&str> =
             self.left_some().flat_map(|left| &left.kinds_not_listed).map(|kind| kind.as_str()).collect();

@@ -227,6 +227,17 @@ fn a_removed_stack_without_a_name_or_namespaces_has_no_command_that_deletes_noth
         )
         .stdout_contains("# set `namespaces:`, `allow_empty: true` and `prune: owned` in wide/trueup.yaml by hand")
         .does_not_say("trueup apply anon");
+    // Unless the call names the stack: the file alone need not.
+    let ran = stage.run("stacks --changed-since main --removed --stack team");
+    ran.code(0)
+        .stdout_contains("(anon/x)\n")
+        .stdout_contains("trueup apply anon --stack team --allow empty-namespace")
+        .stdout_contains("trueup apply wide --allow empty-namespace");
+    let ran = stage.env("TRUEUP_STACK", "team").run("stacks --changed-since main --removed");
+    ran.code(0)
+        .stdout_contains("(anon/x)\n")
+        .stdout_contains("trueup apply anon --allow empty-namespace")
+        .does_not_say("owned by no stack");
 }
 
 #[test]

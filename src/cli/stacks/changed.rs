@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::commits::base;
 use crate::cli::context::LazyRepository;
 use crate::cli::stacks::defined_elsewhere;
-use crate::cli::{Context, Result};
+use crate::cli::{Context, Result, settings};
 use crate::file::{limit, real_path_or_given, slashed};
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::kind::KindName;
@@ -245,7 +245,14 @@ impl<'r> TreeThen<'r> {
             let shown = context.environment.directory_from_here(&directory);
             let by_hand = by_hand.map(|rest| format!("{first}{rest}"));
             let left = self.left(context, prefix, (&config, is_gone))?;
-            Ok(Some(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..self::entry(shown, &config) }))
+            let mut entry = self::entry(shown, &config);
+            // The file need not name the stack where the call does.
+            let mut all = config.environments.values().chain(without_environment(&config));
+            let is_unnamed = all.any(|config| config.stack.is_none());
+            if let Some((name, _)) = settings::stack_text(context).filter(|_| is_unnamed) {
+                (entry.stack, entry.flags) = (Some(name.to_owned()), context.call.flags("stack"));
+            }
+            Ok(Some(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..entry }))
         };
         settings.iter().zip(contents).filter_map(|one| entry(one).transpose()).collect()
     }
