@@ -268,22 +268,52 @@ fn a_removed_stack_with_a_link_is_listed_and_not_as_one_of_which_nothing_is_left
     stage.write("two/.real.yaml", &definition("two/x", 80));
     symlink("settings.txt", stage.path("one/trueup.yaml")).expect("a link");
     symlink(".real.yaml", stage.path("two/x.yaml")).expect("a link");
+    // Links that lead to no definition hide nothing.
+    for (link, to) in [("notes", "../lone/x.yaml"), (".notes", "nowhere")] {
+        symlink(to, stage.path(&format!("two/{link}"))).expect("a link");
+    }
+    stage.write("wide/trueup.yaml", "stack: wide\nnamespaces: [wide]\nfiles: {exclude: [old.yaml]}\n");
+    stage.write("wide/.more/x.yaml", &definition("wide/x", 80));
+    symlink(".more", stage.path("wide/more")).expect("a link");
+    symlink("nowhere", stage.path("wide/old.yaml")).expect("a link");
     commit(&stage, "links");
     git(&stage, "checkout -q -b change");
     assert_eq!(changed(&stage), Vec::<String>::new());
-    for name in ["one", "two"] {
+    for name in ["one", "two", "wide"] {
         std::fs::remove_dir_all(stage.path(name)).expect("a directory");
     }
-    assert_eq!(changed(&stage), ["one removed", "two removed"]);
-    let unread = "its definitions cannot be read at that commit, and nothing deletes what it owns";
+    assert_eq!(changed(&stage), ["one removed", "two removed", "wide removed"]);
     let ran = stage.run("stacks --changed-since main --removed");
     ran.code(0)
-        .stdout_contains(&format!("removed: one: {unread}"))
+        .stdout_contains("removed: one: nothing deletes what it defined: 1 endpoint (one/x)\n")
         .stdout_contains(
             "# set the settings of that commit that the link leads to, `allow_empty: true` and `prune: owned` in one/",
         )
-        .stdout_contains(&format!("removed: two: {unread}"))
-        .stdout_contains("trueup apply two --allow empty-namespace");
+        .stdout_contains("removed: two: nothing deletes what it defined: 1 endpoint (two/x)\n")
+        .stdout_contains("trueup apply two --allow empty-namespace")
+        .stdout_contains(
+            "removed: wide: its definitions cannot be read at that commit, and nothing deletes what it owns",
+        )
+        .stdout_contains("trueup apply wide --allow empty-namespace");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_environment_that_settings_behind_a_link_lose_is_listed() {
+    let dev = "environments:\n  dev: {stack: d, namespaces: [dev], variables: {ns: dev}}\n";
+    let both = format!("{dev}  prod: {{stack: p, namespaces: [prod], variables: {{ns: prod}}}}\n");
+    let stage = Stage::new().file("a/of/settings.txt", &both).file("a/x.yaml", &definition("${ns}/x", 80));
+    std::os::unix::fs::symlink("of/settings.txt", stage.path("a/trueup.yaml")).expect("a link");
+    let stage = stage.committed();
+    stage.run("stacks --changed-since main --removed").code(0).stdout_contains("No stack was removed");
+    stage.write("a/of/settings.txt", dev);
+    let ran = stage.run("stacks --changed-since main --removed");
+    ran.code(0)
+        .stdout_contains("# set the settings of that commit that the link leads to, `allow_empty: true`, ")
+        .stdout_contains("trueup apply a --env prod ")
+        .does_not_say("--env dev");
+    // What the report proposes before its `trueup apply a`.
+    stage.write("a/of/settings.txt", &format!("{both}allow_empty: true\n"));
 }
 
 #[test]

@@ -11,7 +11,9 @@ use crate::cli::{Context, Result, settings};
 use crate::file::{limit, real_path_or_given, slashed};
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::kind::KindName;
-use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config, is_definition_path};
+use crate::load::{
+    self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config, is_definition_path, is_hidden, is_source,
+};
 use crate::model::Key;
 use crate::model::policy::Prune;
 use crate::report::stacks::{ALLOW_EMPTY, EnvironmentSettings, LeftObjects, StackChange, StackEntry};
@@ -198,13 +200,16 @@ impl<'r> TreeThen<'r> {
         // A sparse working tree has not removed what it leaves out.
         let left_out: BTreeSet<String> = self.repository.left_out("")?.into_iter().map(|entry| entry.path).collect();
         let settings: Vec<&TreeEntry> = settings.filter(|entry| !left_out.contains(&entry.path)).collect();
-        let contents = self.repository.contents(&settings)?;
-        let entry = |(entry, bytes): (&&TreeEntry, Vec<u8>)| {
+        let behind = self.behind(&settings)?;
+        let file = |entry: &&'r TreeEntry| behind.get(entry.path.as_str()).copied().unwrap_or(*entry);
+        let files: Vec<&TreeEntry> = settings.iter().map(file).collect();
+        let contents = files.iter().map(|file| file.kind).zip(self.repository.contents(&files)?);
+        let entry = |(entry, (kind, bytes)): (&&TreeEntry, (EntryKind, Vec<u8>))| {
             let there = top.join(&entry.path);
             let directory = there.parent().map(Path::to_owned).unwrap_or_default();
             let (is_gone, is_link) = (there.symlink_metadata().is_err(), entry.kind == EntryKind::Link);
             let is_same = || crate::file::read(&there, limit::SETTINGS).is_ok_and(|now| now == bytes);
-            if !is_gone && (is_link || is_same()) {
+            if !is_gone && (kind == EntryKind::Link || is_same()) {
                 return Ok(None);
             }
             let file = SourceFile { path: config::FILE.to_owned(), bytes };
@@ -219,7 +224,9 @@ impl<'r> TreeThen<'r> {
                 // Definitions that are left are those of the stack again, and a glob that matches nothing is an error.
                 match is_left || includes {
                     true => Some("`allow_empty: true`, `prune: owned` and `files: {include: [], exclude: ['**']}`"),
-                    false => (!deletes_with_a_line_more(file)).then_some("`allow_empty: true` and `prune: owned`"),
+                    false => {
+                        (is_link || !deletes_with_a_line_more(file)).then_some("`allow_empty: true` and `prune: owned`")
+                    }
                 }
             } else {
                 // Settings that cannot be read are an error of their stack.
@@ -257,6 +264,20 @@ impl<'r> TreeThen<'r> {
         settings.iter().zip(contents).filter_map(|one| entry(one).transpose()).collect()
     }
 
+    /// The files of the tree to which the links among these entries lead, as far as they do, by the path of the link.
+    fn behind(&self, entries: &[&'r TreeEntry]) -> Result<BTreeMap<&'r str, &'r TreeEntry>, crate::git::GitError> {
+        let links: Vec<_> = entries.iter().copied().filter(|entry| entry.kind == EntryKind::Link).collect();
+        let file = |(link, to): (&&'r TreeEntry, Vec<u8>)| {
+            let (mut directory, mut to) = (Path::new(&link.path).parent()?, std::str::from_utf8(&to).ok()?);
+            while let Some(rest) = to.strip_prefix("../") {
+                (directory, to) = (directory.parent()?, rest);
+            }
+            let file = self.tree.get(slashed(&directory.join(to)).as_str())?;
+            (file.kind == EntryKind::File).then_some((link.path.as_str(), *file))
+        };
+        Ok(links.iter().zip(self.repository.contents(&links)?).filter_map(file).collect())
+    }
+
     /// What a stack of the merge base defined there and no stack of the working tree defines now, for each of its
     /// environments; nothing if it does not load.
     fn left(
@@ -266,16 +287,22 @@ impl<'r> TreeThen<'r> {
         (config, is_gone): (&Config, bool),
     ) -> Result<Option<Vec<LeftObjects>>, crate::git::GitError> {
         let below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix)).map(|(_, entry)| *entry);
-        // What a link leads to may be a definition.
-        if below.clone().any(|entry| entry.kind == EntryKind::Link) {
-            return Ok(None);
+        let below = below.filter(|entry| entry.kind != EntryKind::Submodule && !is_hidden(&entry.path[prefix.len()..]));
+        let below: Vec<&TreeEntry> = below.collect();
+        let (behind, reads, mut files) = (self.behind(&below)?, StackFiles::new(config), Vec::new());
+        for entry in below {
+            let path = &entry.path[prefix.len()..];
+            match behind.get(entry.path.as_str()) {
+                None if entry.kind == EntryKind::File => files.push((path, entry)),
+                Some(file) if !is_source(path) || file.path.starts_with(prefix) => files.push((path, *file)),
+                _ if is_source(path) && !reads.reads(path) => {}
+                // It may be a directory of definitions.
+                _ => return Ok(None),
+            }
         }
-        let files: Vec<&TreeEntry> = below
-            .filter(|entry| entry.kind == EntryKind::File && is_definition_path(&entry.path[prefix.len()..]))
-            .collect();
-        let contents = self.repository.contents(&files)?;
-        let file =
-            |(entry, bytes): (&&TreeEntry, Vec<u8>)| SourceFile { path: entry.path[prefix.len()..].to_owned(), bytes };
+        files.retain(|(path, _)| is_source(path));
+        let contents = self.repository.contents(&files.iter().map(|(_, file)| *file).collect::<Vec<_>>())?;
+        let file = |((path, _), bytes): (&(&str, _), Vec<u8>)| SourceFile { path: (*path).to_owned(), bytes };
         let files: Vec<SourceFile> = files.iter().zip(contents).map(file).collect();
         let chosen = without_environment(config).filter(|_| is_gone).map(|config| (None, config)).into_iter();
         let environments = config.environments.iter().map(|(name, config)| (Some(name.clone()), config));
