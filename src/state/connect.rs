@@ -1,6 +1,7 @@
 //! The connection to an object store: which variables choose endpoint and credentials, and the HTTP client under it, which
 //! has the same TLS as the rest of the program. Plain HTTP is used only where the caller's variables ask for it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use object_store::client::{
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 
+use crate::file;
 use crate::transport::{self, Proxies, Roots, TlsError, TlsTrust};
 
 use super::error::{PROXIED, StateError, TooLong};
@@ -134,27 +136,35 @@ fn check(name: &str, value: &str) -> Result<(), String> {
     if ENDPOINTS.contains(&name) && (has_space || !is_url()) {
         return Err(format!("{shown} is not a valid URL; write it as https://HOST or http://HOST:PORT"));
     }
-    let can_be_sent = |text: &str| http::HeaderValue::from_str(text).is_ok();
-    if is_sent && (has_space || !can_be_sent(value)) {
+    if is_sent && (has_space || http::HeaderValue::from_str(value).is_err()) {
         return Err(format!("{shown} has a space, a line break or another character that cannot be sent"));
     }
-    let is_file = name.ends_with("_file")
-        || matches!(name, "google_application_credentials" | "google_service_account" | "google_service_account_path");
-    // A pipe is read once.
-    match std::fs::metadata(value) {
-        Err(error) if is_file => {
-            let path = Some(value).filter(|value| value.contains('/')).map(|value| format!("{value}: "));
-            return Err(format!("{shown} names a file that cannot be read: {}{error}", path.unwrap_or_default()));
-        }
-        Ok(found) if is_file && found.is_dir() => return Err(format!("{shown} names a directory")),
-        _ => {}
-    }
+    check_file(name, value).map_err(|what| format!("{shown} names {what}"))
+}
+
+/// Whether the file that a variable names, if it names one, can be read and sent.
+fn check_file(name: &str, value: &str) -> Result<(), String> {
     // Unlike other files with a token, it is sent as it is.
     let is_token = name == "aws_container_authorization_token_file";
-    if is_token && std::fs::read_to_string(value).is_ok_and(|token| !can_be_sent(&token)) {
-        return Err(format!("{shown} names a file with a line break or another character that cannot be sent"));
+    let is_file = name.ends_with("_file")
+        || matches!(name, "google_application_credentials" | "google_service_account" | "google_service_account_path");
+    let can_be_sent = || {
+        let token = file::read_secret(Path::new(value), file::limit::TOKEN);
+        token.map_or(true, |token| http::HeaderValue::from_bytes(&token).is_ok())
+    };
+    match std::fs::metadata(value) {
+        _ if !is_file => Ok(()),
+        Err(error) => {
+            let path = Some(value).filter(|value| value.contains('/')).map(|value| format!("{value}: "));
+            Err(format!("a file that cannot be read: {}{error}", path.unwrap_or_default()))
+        }
+        Ok(found) if found.is_dir() => Err("a directory".to_owned()),
+        // A pipe is read once.
+        Ok(found) if is_token && found.is_file() && !can_be_sent() => {
+            Err("a file with a line break or another character that cannot be sent".to_owned())
+        }
+        Ok(_) => Ok(()),
     }
-    Ok(())
 }
 
 fn is_loopback(url: &str) -> bool {

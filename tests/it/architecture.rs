@@ -23,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("run", &["model", "plan"]),
     ("drift", &["model", "plan"]),
     ("apply", &["model", "kind", "diff", "plan", "run", "api"]),
-    ("state", &["model", "transport"]),
+    ("state", &["model", "transport", "file"]),
     ("journal", &["model", "plan", "run", "file", "state"]),
     ("gate", &["model", "plan", "api"]),
     ("report", &["model", "kind", "load", "api", "diff", "plan", "run", "drift"]),
