@@ -50,7 +50,9 @@ pub fn require_references(context: &Context, stack: &Stack, plan: &Plan) -> Resu
     let searches = Searches::default();
     let (top, config) = (declared::top(&stack.loaded.root), &stack.loaded.config);
     let help = |target: &Key| {
-        if defined_elsewhere::keys(context, &top, config, std::slice::from_ref(target)).get(target) == Some(&None) {
+        if defined_elsewhere::keys(context, (&top, None), config, std::slice::from_ref(target)).get(target)
+            == Some(&None)
+        {
             return "another stack of the repository defines it: apply that first".to_owned();
         }
         match searches.nearest(&target.to_string(), defined.iter().map(String::as_str)) {

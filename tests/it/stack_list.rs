@@ -258,6 +258,28 @@ fn what_another_environment_lacks_is_not_set_for_the_one_that_is_removed() {
 
 #[cfg(unix)]
 #[test]
+fn what_a_removed_stack_gave_to_one_that_a_sparse_tree_leaves_out_is_unknown() {
+    let stage = Stage::new();
+    for name in ["a", "b", "c"] {
+        stage.write(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [shop]\n"));
+        stage.write(&format!("{name}/x.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    let stage = stage.committed();
+    git(&stage, "checkout -q -b change");
+    git(&stage, "mv a/x.yaml b/a.yaml");
+    git(&stage, "rm -qf a/trueup.yaml");
+    commit(&stage, "moved");
+    let removed = "stacks --changed-since main --removed";
+    stage.run(removed).code(0).stdout_contains("nothing is left").does_not_say("trueup apply a");
+    git(&stage, "sparse-checkout set c");
+    let ran = stage.run(removed);
+    ran.code(0)
+        .stdout_contains("whether another stack defines shop/a now is unknown")
+        .stdout_contains("`b/a.yaml` may define it, and the sparse working tree lacks that file");
+    git(&stage, "sparse-checkout disable");
+}
+
+#[test]
 fn a_removed_stack_with_a_link_is_listed_and_not_as_one_of_which_nothing_is_left() {
     use std::os::unix::fs::symlink;
 

@@ -77,6 +77,13 @@ fn keep_going_goes_on_within_a_wave_and_not_to_the_next() {
     ran.does_not_say("Apply the rest");
     stage.run(line).code(1).does_not_say("Apply the rest").stderr_ignored();
     assert_eq!(there(), [false, false, true, true, false]);
+    // Nor one of which what can be planned has no changes.
+    stage.write("s/3/x.yaml", &definition("n-3/x", 80));
+    stage.write("s/0/x.yaml", "wrong: 1\n");
+    let ran = stage.run(&format!("{line} --keep-going"));
+    ran.code(1).stderr_contains("wave 2 of 3, ring=early: 2 stacks\n").does_not_say("wave 3 of 3");
+    assert_eq!(there(), [false, false, true, true, false]);
+    stage.write("s/0/x.yaml", &definition("n-0/x", 80));
     // Without waves it goes on to the end.
     stage.run("apply -R s --env prod --yes --keep-going").code(7).stderr_ignored();
     assert_eq!(there(), [true, true, true, true, false]);

@@ -314,7 +314,7 @@ impl<'r> TreeThen<'r> {
             };
             let keys: Vec<Key> = loaded.desired.definitions.keys().cloned().collect();
             let top = self.repository.top();
-            let mut elsewhere = defined_elsewhere::keys(context, top, config, &keys);
+            let mut elsewhere = defined_elsewhere::keys(context, (top, Some(self.repository)), config, &keys);
             let deleted = defined_elsewhere::deleted(context, top, config, &keys);
             elsewhere.extend(deleted.into_iter().map(|key| (key, None)));
             let endpoints: Vec<Key> = keys.iter().filter(|key| !elsewhere.contains_key(key)).cloned().collect();

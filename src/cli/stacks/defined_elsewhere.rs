@@ -154,8 +154,13 @@ fn gift(context: &Context, plan: &Plan, to: &str, key: &Key) -> Option<String> {
 }
 
 /// Those of `keys` that a stack below `top` defines now for the service of these settings, and those that one may define,
-/// with the reason why that is not known.
-pub fn keys(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTreeMap<Key, Option<String>> {
+/// with the reason why that is not known; a sparse working tree of `repository` lacks some.
+pub fn keys(
+    context: &Context,
+    (top, repository): (&Path, Option<&Repository>),
+    config: &Config,
+    keys: &[Key],
+) -> BTreeMap<Key, Option<String>> {
     let service = Service::of(config);
     let declared = match context.tenants.declared(top) {
         Ok(declared) => declared,
@@ -170,6 +175,11 @@ pub fn keys(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTr
             let known: &mut Option<String> = found.entry(definer.key).or_insert_with(|| unknown.clone());
             *known = known.take().and(unknown);
         }
+    }
+    let left_out = repository.map(|repository| service.left_out(context, repository, keys));
+    let all = |error: GitError| keys.iter().map(|key| (key.clone(), error.to_string())).collect();
+    for (key, reason) in left_out.into_iter().flat_map(|left_out| left_out.unwrap_or_else(all)) {
+        found.entry(key).or_insert(Some(reason));
     }
     found
 }

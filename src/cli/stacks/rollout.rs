@@ -60,11 +60,10 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         true => not_begun(&planned),
         false => apply(context, arguments, &waves, &planned).await,
     };
-    let is_unplanned = |at: &usize| matches!(planned[*at], Err(NoResult::Failed(_)));
-    // Nothing goes on past a wave of which nothing can be planned.
+    // Nothing goes on past a wave that shows nothing.
     let is_stuck = arguments.waves.is_some()
         && failed > 0
-        && (arguments.keep_going || waves.first().is_some_and(|wave| wave.stacks.iter().all(is_unplanned)));
+        && (arguments.keep_going || waves.first().is_some_and(|wave| is_unplanned(wave, &planned)));
     let was_applied = results.iter().flatten().flatten().any(Outcome::has_effect);
     let has_begun = results.iter().flatten().flatten().next().is_some();
     let done: Vec<_> = planned.into_iter().zip(results).map(|(stack, outcome)| Ok((stack?, outcome?))).collect();
@@ -93,6 +92,13 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         context.output.notice(if has_begun { "nothing was changed" } else { "nothing was sent" });
     }
     Ok(status)
+}
+
+/// Whether a wave shows nothing of what the next ones get: one of its stacks cannot be planned, and none has changes.
+fn is_unplanned(wave: &Wave, planned: &[StackResult<PendingRun<'_>>]) -> bool {
+    let is_failed = |at: &usize| matches!(planned[*at], Err(NoResult::Failed(_)));
+    let has_changes = |at: &usize| planned[*at].as_ref().is_ok_and(|stack| !stack.plan.changes.is_empty());
+    wave.stacks.iter().any(is_failed) && !wave.stacks.iter().any(has_changes)
 }
 
 /// The waves of the call; without any, one stack is applied after the other.
@@ -208,9 +214,7 @@ async fn apply(
         if arguments.waves.is_some() && !is_stopped && !*stop.borrow() {
             context.output.message(&wave_title(waves, number));
         }
-        // A wave of which nothing can be planned shows nothing.
-        let is_unplanned = wave.stacks.iter().all(|at| matches!(planned[*at], Err(NoResult::Failed(_))));
-        has_failed.set(has_failed.get() || is_unplanned);
+        has_failed.set(has_failed.get() || is_unplanned(wave, planned));
         let planned = wave.stacks.iter().filter_map(|at| Some((*at, planned[*at].as_ref().ok()?)));
         let works = planned.filter(|(_, stack)| !stack.plan.changes.is_empty()).map(async |(at, stack)| {
             let _held = locks[&locked(&stack.plan)].lock().await;
