@@ -27,8 +27,13 @@ pub fn file(path: &str, text: &str) -> String {
     }
     let replaced = |pattern: &str, with: &str| regex(pattern).replace_all(text, with).into_owned();
     if path.ends_with("trueup.yaml") {
-        let line_break = if text.ends_with('\n') { "" } else { "\n" };
-        return format!("{text}{line_break}kinds: [{KIND}]\n");
+        // In a mapping in braces, and before the end of a document.
+        if let Some(open) = text.strip_suffix("}\n").filter(|_| text.starts_with('{')) {
+            return format!("{open}, kinds: [{KIND}]}}\n");
+        }
+        let (before, end) = text.strip_suffix("...\n").map_or((text, ""), |before| (before, "...\n"));
+        let line_break = if before.ends_with('\n') { "" } else { "\n" };
+        return format!("{before}{line_break}kinds: [{KIND}]\n{end}");
     }
     if path.to_lowercase().ends_with(".json") {
         let definition = serde_json::from_str(text).ok().filter(|definition: &Value| definition["spec"].is_object());
