@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 
 use crate::api::tls;
-use crate::support::{Ran, Service, Stage, TOKEN, definition};
+use crate::support::{CLOSED, Ran, Service, Stage, TOKEN, definition};
 
 /// A stack in `stack` whose `trueup.yaml` says more, and one definition.
 fn stack(more: &str) -> Stage {
@@ -451,11 +451,10 @@ fn a_proxy_that_gives_no_tunnel_is_named_without_its_credentials() {
             let _ = client.write_all(answer.as_bytes());
         }
     });
-    let unused = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     for (url, host, reason) in [
         // A password that should have been escaped.
         (format!("http://somebody:hun@ter2@{address}"), format!("http://{address}"), "the proxy asks for a login"),
-        (format!("socks5://somebody:hunter2@{unused}"), format!("socks5://{unused}"), "unsupported scheme socks5"),
+        (format!("socks5://somebody:hunter2@{CLOSED}"), format!("socks5://{CLOSED}"), "unsupported scheme socks5"),
     ] {
         let stage = stack("base_url: https://mesh.example.net\n")
             .env("TRUEUP_BASE_URL", "https://mesh.example.net")
@@ -499,12 +498,11 @@ fn a_proxy_that_cannot_be_used_is_an_error_before_anything_is_sent() {
 
 #[test]
 fn an_exception_from_the_proxy_that_no_host_matches_is_reported_where_the_proxy_is_used() {
-    let unused = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let with = |exceptions| {
         stack("")
             .env("TRUEUP_BASE_URL", "https://mesh.example.net")
             .env("TRUEUP_TOKEN", "a-token-of-enough-characters")
-            .env("HTTPS_PROXY", &format!("http://{unused}"))
+            .env("HTTPS_PROXY", &format!("http://{CLOSED}"))
             .env("NO_PROXY", exceptions)
             .run("plan stack")
     };

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 
 use crate::api::tls::{serve, serve_as};
-use crate::support::{Ran, Service, Stage, TOKEN, definition};
+use crate::support::{CLOSED, Ran, Service, Stage, TOKEN, definition};
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/tls");
 
@@ -14,11 +14,6 @@ fn stage(base_url: &str) -> Stage {
         .env("TRUEUP_TOKEN", "a-token-of-enough-characters")
         .file("trueup.yaml", "stack: unreachable\nnamespaces: [shop, pay]\n")
         .file("a.yaml", &definition("shop/cart", 80))
-}
-
-/// An address at which nobody listens.
-fn closed() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
 }
 
 /// Answers every connection with these bytes.
@@ -57,7 +52,7 @@ fn every_way_in_which_a_service_is_not_there_is_one_error_without_the_words_of_a
     let other_host = tls(include_bytes!("../../cases/tls/other-host.pem"));
     let own = tls(include_bytes!("../../cases/tls/server.pem"));
     for (url, options, reason) in [
-        (format!("http://{}", closed()), "", "no connection: Connection refused; is the base URL right?"),
+        (format!("http://{CLOSED}"), "", "no connection: Connection refused; is the base URL right?"),
         ("https://no-such-host.invalid".to_owned(), "", "the host name `no-such-host.invalid` cannot be resolved"),
         (own.clone(), "", "of an authority that the system does not trust; name it with --ca-cert"),
         (own, &*faulty, "of an authority that neither the system nor the file of --ca-cert has"),
@@ -108,7 +103,7 @@ fn what_is_wrong_with_tls_says_what_to_do_about_that() {
 #[test]
 fn a_proxy_that_is_not_there_or_opens_no_tunnel_is_named_with_the_variables_that_choose_it() {
     for (address, reason) in [
-        (closed(), "Connection refused"),
+        (CLOSED.parse().expect("an address"), "Connection refused"),
         (
             answering(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n"),
             "the proxy opens no tunnel to the service",
@@ -160,7 +155,7 @@ fn a_token_that_is_refused_everywhere_is_one_error_in_every_command_that_reads()
 
 #[test]
 fn a_document_says_that_nothing_could_be_read_and_a_file_beside_the_error_is_written() {
-    let stage = stage(&format!("http://{}", closed()));
+    let stage = stage(&format!("http://{CLOSED}"));
     let plan = stage.run("plan . --format json");
     let reason = "no connection: Connection refused; is the base URL right?";
     assert_eq!(plan.code(5).json()["plan"]["scope"]["shop"]["read"]["unknown"]["reason"], reason);
@@ -181,7 +176,7 @@ fn a_document_says_that_nothing_could_be_read_and_a_file_beside_the_error_is_wri
 #[test]
 fn many_namespaces_of_one_cause_are_listed_up_to_a_bound() {
     let names: Vec<String> = (1..=36).map(|at| format!("n{at}")).collect();
-    let stage = stage(&format!("http://{}", closed()));
+    let stage = stage(&format!("http://{CLOSED}"));
     stage.write("trueup.yaml", &format!("stack: unreachable\nnamespaces: [shop, {}]\n", names.join(", ")));
     let ran = stage.run("plan .");
     is_one_error(&ran, "`n2` and 25 more\n");

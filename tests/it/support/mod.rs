@@ -23,7 +23,7 @@ use hints::Hints;
 
 pub use bucket::{BucketServer, OddServer, SECRET};
 pub use repository::{commit, git, git_in, shallow_clone};
-pub use service::{Service, TOKEN};
+pub use service::{CLOSED, Service, TOKEN};
 
 /// A directory with files, in which commands run with an environment of their own.
 pub struct Stage {

@@ -10,6 +10,9 @@ use super::other_kind;
 /// The token of every service of these tests.
 pub const TOKEN: &str = "stage-token-f00d";
 
+/// An address at which nothing listens: a port that the system gives away could be another test's a moment later.
+pub const CLOSED: &str = "127.0.0.1:9";
+
 /// A service in this process that stops when it is dropped.
 pub struct Service {
     runtime: Runtime,
