@@ -213,7 +213,7 @@ impl Session<'_> {
         let (plan, listed) = tokio::join!(self.build(source, check), dropped::listed_before(context, stack));
         let mut plan = plan?;
         let here = (&*stack.loaded.root, &stack.loaded.config, &stack.repository);
-        defined_elsewhere::block(context, here, &mut plan);
+        defined_elsewhere::block(context, here, &self.allow, &mut plan);
         refer(source, &mut plan, &self.allow).await;
         plan.notes.extend(listed.note());
         for scopes in dropped::scopes(stack, (&self.namespaces(), self.shard), check, listed, &plan) {

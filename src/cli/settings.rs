@@ -2,7 +2,7 @@
 //! which configuration applies, which service is used and whether it receives the token, which state store, and by which flags a
 //! proposed command finds them again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,10 +29,14 @@ use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 
 /// The options of every load, from flags and environment.
 pub fn load_options(context: &Context) -> LoadOptions {
-    let variables = context.global.var.iter().cloned().collect();
     let (environment, config) = (context.global.env.clone(), context.global.config.clone());
     let is_one_of_several = context.findings.is_some();
-    LoadOptions { variables, is_one_of_several, environment, config, ..LoadOptions::default() }
+    LoadOptions { variables: variables(context), is_one_of_several, environment, config, ..LoadOptions::default() }
+}
+
+/// The variables of the call.
+pub fn variables(context: &Context) -> BTreeMap<String, String> {
+    context.global.var.iter().cloned().collect()
 }
 
 /// The directory of the stack that contains a path.

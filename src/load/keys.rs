@@ -182,13 +182,21 @@ impl DirectoryKeys {
 
     /// Whether a file may define the key: it does, or it cannot be read, or only a load shows it.
     pub fn may_define(&self, key: &Key) -> bool {
-        let name = key.name.as_str().as_bytes();
         self.files.iter().any(|(path, bytes, named)| {
             let Some(bytes) = bytes else { return true };
-            let may_name = is_open(bytes) || memchr::memmem::find(bytes, name).is_some();
-            may_name && named.get_or_init(|| NamedKeys::of(path, bytes)).defines(key) != Some(false)
+            may_name(bytes, key) && named.get_or_init(|| NamedKeys::of(path, bytes)).defines(key) != Some(false)
         })
     }
+
+    /// Whether a file that can be read may name the key, as one that refers to its object does.
+    pub fn may_name(&self, key: &Key) -> bool {
+        self.files.iter().any(|(_, bytes, _)| bytes.as_ref().is_some_and(|bytes| may_name(bytes, key)))
+    }
+}
+
+/// Whether a text may have the name of a key.
+fn may_name(text: &[u8], key: &Key) -> bool {
+    is_open(text) || memchr::memmem::find(text, key.name.as_str().as_bytes()).is_some()
 }
 
 /// Whether a name in a text can be written with escapes or variables.

@@ -372,6 +372,21 @@ fn a_delete_of_what_another_stack_of_the_call_defines_now_is_blocked_without_git
 }
 
 #[test]
+fn a_delete_of_what_another_stack_defines_by_a_variable_of_the_call_is_blocked() {
+    let service = Service::start();
+    let stage = two(&service).file("stacks/pay/card-green.yaml", &definition("pay/card-green", 80));
+    stage.run("apply stacks/pay --yes --quiet").code(0);
+    stage.edit("stacks/shop/trueup.yaml", "namespaces: [shop]", "namespaces: [shop, pay]\nvariables: {color: blue}");
+    stage.remove("stacks/pay/card-green.yaml");
+    stage.write("stacks/shop/card.yaml", &definition("pay/card-${color}", 80));
+    for line in ["apply -R stacks", "apply stacks/shop stacks/pay"] {
+        let blocked = "stack shop-prod in stacks/shop defines it";
+        stage.run(&format!("{line} --var color=green --yes")).stdout_contains(blocked).stderr_ignored();
+        assert!(service.has("pay/card-green"), "{line}");
+    }
+}
+
+#[test]
 fn a_definition_for_another_service_or_an_excluded_one_blocks_no_delete() {
     let service = Service::start();
     let stage = two(&service);

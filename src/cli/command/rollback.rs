@@ -61,7 +61,7 @@ impl Execute for RollbackArgs {
             allow: &allow,
         });
         plan.source.requests = live.requests;
-        defined_elsewhere::block_here(context, &config, &mut plan)?;
+        defined_elsewhere::block_here(context, &config, &allow, &mut plan)?;
         session::refer(&source, &mut plan, &allow).await;
         plan.source.environment = match &record.header.in_force {
             Some(_) => record.header.plan.source.environment.clone(),

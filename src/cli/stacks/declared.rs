@@ -9,7 +9,8 @@ use std::rc::Rc;
 use crate::file::{Directory, limit, slashed};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{self, Config, DirectoryKeys, LoadOptions, SourceFile, StackFiles, config};
-use crate::model::Key;
+use crate::model::{Desired, Key};
+use crate::plan;
 
 /// The directories of one repository, which all stacks of a command share.
 pub type Declared = Rc<[DeclaredDirectory]>;
@@ -28,7 +29,26 @@ pub struct DeclaredDirectory {
 }
 
 /// What a stack defines, or why it does not load.
-pub type Defined = Rc<Result<BTreeSet<Key>, String>>;
+pub type Defined = Rc<Result<DefinedObjects, String>>;
+
+/// What a stack defines, by key.
+#[derive(Debug)]
+pub struct DefinedObjects {
+    /// The keys of its definitions.
+    pub keys: BTreeSet<Key>,
+    /// Who refers to what, one of them each.
+    pub referrers: BTreeMap<Key, Key>,
+}
+
+impl DefinedObjects {
+    fn of(desired: Desired) -> Self {
+        let mut referrers = BTreeMap::new();
+        for (key, definition) in &desired.definitions {
+            referrers.extend(plan::target_keys(&definition.endpoint).into_iter().map(|target| (target, key.clone())));
+        }
+        Self { referrers, keys: desired.definitions.into_keys().collect() }
+    }
+}
 
 /// A directory in one of its environments, or without any.
 #[derive(Debug, Clone, Copy)]
@@ -79,16 +99,33 @@ impl DeclaredDirectory {
         self.texts.get_or_init(|| DirectoryKeys::read(directory, &files()))
     }
 
-    /// What they define in an environment. Each stack of a call may ask, and it is loaded once.
-    pub fn defined(&self, directory: &Path, environment: Option<&str>) -> Defined {
-        let environment = environment.map(str::to_owned);
-        let load = || {
-            let options = LoadOptions { environment: environment.clone(), ..LoadOptions::default() };
+    /// What they define in an environment with these variables of the call, and without them, as another call has them.
+    /// Each stack of a call may ask, and it is loaded once.
+    pub fn defined(
+        &self,
+        directory: &Path,
+        environment: Option<&str>,
+        variables: &BTreeMap<String, String>,
+    ) -> Defined {
+        let load = |variables: BTreeMap<String, String>| {
+            let environment = environment.map(str::to_owned);
+            let options = LoadOptions { environment, variables, is_one_of_several: true, ..LoadOptions::default() };
             let loaded = load::directory(directory, &options).map_err(|problems| problems.summary())?;
-            Ok(loaded.desired.definitions.into_keys().collect())
+            Ok(DefinedObjects::of(loaded.desired))
+        };
+        let load_all = || match (variables.is_empty(), load(BTreeMap::new())) {
+            (true, defined) => defined,
+            (false, Err(_)) => load(variables.clone()),
+            (false, Ok(mut defined)) => {
+                if let Ok(of_call) = load(variables.clone()) {
+                    defined.keys.extend(of_call.keys);
+                    defined.referrers.extend(of_call.referrers);
+                }
+                Ok(defined)
+            }
         };
         let mut all = self.defined.borrow_mut();
-        Rc::clone(all.entry(environment.clone()).or_insert_with(|| Rc::new(load())))
+        Rc::clone(all.entry(environment.map(str::to_owned)).or_insert_with(|| Rc::new(load_all())))
     }
 
     /// Whether the text of its settings can name this stack: not, where it has neither the name nor an escape.

@@ -1,6 +1,6 @@
-//! Deletes of endpoints that another stack of the repository or of the call defines now: a definition that is moved from
-//! one stack to another must not cost the endpoint, so its delete is blocked until that stack owns it. What cannot be read
-//! and may define the endpoint blocks its delete with the reason.
+//! Deletes of objects that another stack of the repository or of the call defines now, or refers to: a definition that is
+//! moved from one stack to another must not cost the object, so its delete is blocked until that stack owns it. What cannot be
+//! read and may define the object blocks its delete with the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,22 +11,23 @@ use crate::cli::stacks::declared::{self, DeclaredDirectory, DeclaredStack};
 use crate::cli::{Context, Result, policy, settings};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, WantedKeys, config, is_definition_path};
-use crate::model::Key;
 use crate::model::policy::Prune;
-use crate::plan::{BlockReason, BlockedChange, BrokenReference, Note, Plan, Unchangeable};
+use crate::model::{Key, RelatedObject};
+use crate::plan::{Allowances, BlockReason, BlockedChange, BrokenReference, Note, Plan, Unchangeable};
 use crate::report::safe;
 
 /// The directory of the plan's own stack, its settings and its repository.
 type OwnDirectory<'a> = (&'a Path, &'a Config, &'a LazyRepository);
 
-/// Blocks the deletes of what another stack of the same service defines now, or may define: one of the repository, or of
-/// the repositories and directories that the call is about.
-pub fn block(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
+/// Blocks the deletes of what another stack of the same service defines now, may define, or refers to: one of the repository,
+/// or of the repositories and directories that the call is about.
+pub fn block(context: &Context, here: OwnDirectory<'_>, allow: &Allowances, plan: &mut Plan) {
     // A definition that stays may still refer to one that moved.
     let is_referred = |reason: &BlockReason| matches!(reason, BlockReason::Reference(BrokenReference::Deleted(_)));
     let referred = plan.blocked.iter().filter(|blocked| is_referred(&blocked.reason)).map(|blocked| &blocked.key);
     let keys: Vec<Key> = plan.deletes().chain(referred).cloned().collect();
     let mut elsewhere = elsewhere(context, here, plan, &keys);
+    elsewhere.retain(|key, reason| !(matches!(reason, BlockReason::Referred { .. }) && allow.referred(key)));
     for blocked in plan.blocked.iter_mut().filter(|blocked| is_referred(&blocked.reason)) {
         elsewhere.remove(&blocked.key).into_iter().for_each(|reason| blocked.reason = reason);
     }
@@ -55,14 +56,15 @@ fn elsewhere(
     plan: &Plan,
     keys: &[Key],
 ) -> BTreeMap<Key, BlockReason> {
-    let mut elsewhere = BTreeMap::new();
+    let (mut elsewhere, mut referrers) = (BTreeMap::new(), Vec::new());
     if keys.is_empty() {
         return elsewhere;
     }
     let mut tops = context.tenants.tops.borrow().clone();
     tops.insert(declared::top(here));
     let configured = config.base_url.as_deref();
-    let service = Service { planned: &plan.service.base_url, configured, takes_unnamed: true };
+    let planned = &plan.service.base_url;
+    let service = Service { planned, configured, takes_unnamed: true, variables: settings::variables(context) };
     let chosen = context.global.env.as_deref();
     for top in tops {
         let declared = match context.tenants.declared(&top) {
@@ -84,6 +86,9 @@ fn elsewhere(
             for definer in definers {
                 elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
             }
+            if !own {
+                referrers.extend(service.referrers(other, &directory, chosen, keys));
+            }
         }
     }
     if let Ok(repository) = repository.open() {
@@ -94,6 +99,9 @@ fn elsewhere(
             elsewhere.entry(key).or_insert_with(|| unknown(reason));
         }
     }
+    for (key, by) in referrers {
+        elsewhere.entry(key).or_insert_with(|| BlockReason::Referred { by: vec![RelatedObject::from(&by)] });
+    }
     elsewhere
 }
 
@@ -101,19 +109,19 @@ fn elsewhere(
 ///
 /// # Errors
 /// The directory of the stack cannot be read.
-pub fn block_here(context: &Context, config: &Config, plan: &mut Plan) -> Result<()> {
+pub fn block_here(context: &Context, config: &Config, allow: &Allowances, plan: &mut Plan) -> Result<()> {
     let root = settings::root(context, settings::directory(context))?;
-    block(context, (&root, config, &LazyRepository::new(context, &root)), plan);
+    block(context, (&root, config, &LazyRepository::new(context, &root)), allow, plan);
     Ok(())
 }
 
-/// Refuses a plan of a file, or the rest of a run, that deletes what another stack has come to define since.
+/// Refuses a plan of a file, or the rest of a run, that deletes what another stack has come to define or to refer to since.
 ///
 /// # Errors
 /// It does, or that cannot be read.
 pub fn refuse(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
     let mut now = plan.clone();
-    block_here(context, config, &mut now)?;
+    block_here(context, config, &plan.consents(), &mut now)?;
     let blocked: BTreeSet<&Key> = plan.blocked.iter().map(|blocked| &blocked.key).collect();
     let Some(BlockedChange { key, reason, .. }) = now.blocked.iter().find(|one| !blocked.contains(&one.key)) else {
         return Ok(());
@@ -124,10 +132,14 @@ pub fn refuse(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
         }
         BlockReason::DefinedElsewhere { directory, .. } => format!("a stack in {directory} defines it by now"),
         BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason }) => reason.clone(),
+        BlockReason::Referred { by } => {
+            let by: Vec<String> = by.iter().map(ToString::to_string).collect();
+            format!("{} refers to it by now, as another stack defines it", by.join(", "))
+        }
         _ => return Ok(()),
     };
     Err(error!(Refused, "the plan deletes `{key}`, and {why}")
-        .hint("plan again: the new plan says how that stack takes it over")
+        .hint("plan again: the new plan says what to do about it")
         .hint("nothing was sent"))
 }
 
@@ -161,7 +173,7 @@ pub fn keys(
     config: &Config,
     keys: &[Key],
 ) -> BTreeMap<Key, Option<String>> {
-    let service = Service::of(config);
+    let service = Service::of(context, config);
     let declared = match context.tenants.declared(top) {
         Ok(declared) => declared,
         Err(reason) => return keys.iter().map(|key| (key.clone(), Some(reason.clone()))).collect(),
@@ -186,7 +198,7 @@ pub fn keys(
 
 /// Those of `keys` that the stack of these settings deletes in another directory below `top`.
 pub fn deleted(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTreeSet<Key> {
-    let service = Service::of(config);
+    let service = Service::of(context, config);
     let declared = context.tenants.declared(top);
     let stacks = declared.iter().flat_map(|all| all.iter()).filter_map(|other| other.stacks().ok()).flatten();
     let is_same = |other: &&Config| other.stack.is_some() && other.stack == config.stack && service.is_of(other);
@@ -245,13 +257,16 @@ struct Service<'a> {
     configured: Option<&'a str>,
     /// A stack whose configuration names no service may be for this one: the call names it.
     takes_unnamed: bool,
+    /// Those of the call.
+    variables: BTreeMap<String, String>,
 }
 
 impl<'a> Service<'a> {
     /// That of these settings.
-    fn of(config: &'a Config) -> Self {
+    fn of(context: &Context, config: &'a Config) -> Self {
         let configured = config.base_url.as_deref();
-        Self { planned: configured.unwrap_or_default(), configured, takes_unnamed: configured.is_none() }
+        let (planned, takes_unnamed) = (configured.unwrap_or_default(), configured.is_none());
+        Self { planned, configured, takes_unnamed, variables: settings::variables(context) }
     }
 
     /// Who defines which of `keys` in a directory for this service. Of the directory of the plan, whose environment is
@@ -283,9 +298,9 @@ impl<'a> Service<'a> {
                 continue;
             }
             let stack = config.stack.as_ref().map(ToString::to_string);
-            match other.defined(directory, environment).as_ref() {
+            match other.defined(directory, environment, &self.variables).as_ref() {
                 Ok(all) => {
-                    let defined = may.into_iter().filter(|key| all.contains(*key));
+                    let defined = may.into_iter().filter(|key| all.keys.contains(*key));
                     found.extend(defined.map(|key| Definer::new(key, stack.clone(), environment, None)));
                 }
                 // Files that only make sense in an environment are no stack without one.
@@ -297,6 +312,24 @@ impl<'a> Service<'a> {
             }
         }
         found
+    }
+
+    /// Those of `keys` that a definition refers to of the stack that a directory has in this environment, each with that one.
+    fn referrers(
+        &self,
+        other: &DeclaredDirectory,
+        directory: &Path,
+        environment: Option<&str>,
+        keys: &[Key],
+    ) -> Vec<(Key, Key)> {
+        let may: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_name(key)).collect();
+        let is_chosen = |stack: &DeclaredStack<'_>| stack.environment.is_none() || stack.environment == environment;
+        let stack = other.stacks().ok().and_then(|stacks| stacks.filter(is_chosen).last());
+        let Some(stack) = stack.filter(|stack| !may.is_empty() && self.is_of(stack.config)) else { return Vec::new() };
+        let defined = other.defined(directory, stack.environment, &self.variables);
+        let referrers = defined.as_ref().as_ref().map(|all| &all.referrers);
+        let found = |key: &Key| Some((key.clone(), referrers.ok()?.get(key)?.clone()));
+        may.into_iter().filter_map(found).collect()
     }
 
     /// Those of `keys` that a file of another stack may define which a sparse working tree lacks, with that reason.
@@ -359,7 +392,8 @@ mod tests {
         };
         let work = |top: tempfile::TempDir| {
             let declared = declared::in_tree(top.path()).expect("stacks");
-            let service = Service { planned: "http://localhost", configured: None, takes_unnamed: true };
+            let (planned, variables) = ("http://localhost", BTreeMap::new());
+            let service = Service { planned, configured: None, takes_unnamed: true, variables };
             for stack in 0..declared.len() {
                 let keys = ["cart", "gone"].map(|name| Key::parse(&format!("n{stack}/{name}")).expect("a key"));
                 let definers = |other| service.definers(other, &top.path().join(&other.prefix), None, &keys);

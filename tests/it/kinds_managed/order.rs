@@ -184,3 +184,37 @@ fn a_target_that_another_stack_of_the_call_defines_is_not_to_be_defined_again() 
     stage.run("apply checks --yes --quiet").code(0);
     stage.run("plan pools").code(0);
 }
+
+#[test]
+fn what_a_definition_of_another_stack_refers_to_is_not_deleted_without_consent() {
+    let service = Service::start();
+    let settings = |stack: &str| format!("stack: {stack}\nnamespaces: [shop]\nkinds: [origin_pool, healthcheck]\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("checks/trueup.yaml", &(settings("checks") + "allow_empty: true\n"))
+        .file("checks/check.yaml", CHECK)
+        .file("pools/trueup.yaml", &settings("pools"))
+        .file("pools/pool.yaml", &POOL.replace("  healthcheck:\n  - {name: alive}\n", ""))
+        .committed();
+    stage.run("apply checks pools --yes --quiet").code(0);
+    // One change: a stack drops what the other one begins to use.
+    stage.run("plan checks -o saved.json").code(0);
+    stage.remove("checks/check.yaml");
+    stage.run("plan checks -o saved.json").code(0);
+    stage.write("pools/pool.yaml", POOL);
+    let blocked = "origin_pool:shop/cart would be left without it";
+    for call in ["plan checks", "plan checks pools", "plan pools checks"] {
+        stage.run(call).code(0).stdout_contains(blocked).stdout_contains("--allow referred=healthcheck:shop/alive");
+    }
+    stage
+        .run("apply saved.json --config checks/trueup.yaml --yes")
+        .code(6)
+        .stderr_contains("origin_pool:shop/cart refers to it by now, as another stack defines it");
+    stage.run("plan checks --allow referred=healthcheck:shop/alive").code(0).stdout_contains("1 to delete");
+    // One that is for another service refers to another object.
+    stage.write("pools/trueup.yaml", &(settings("pools") + "base_url: https://other.example\n"));
+    stage.run("plan checks").code(0).stdout_contains("1 to delete");
+    stage.write("pools/trueup.yaml", &settings("pools"));
+    stage.run("apply checks pools --yes").code(7).stdout_contains(blocked).stderr_ignored();
+    assert_eq!(service.requests("DELETE"), 0);
+}
