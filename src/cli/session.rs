@@ -21,7 +21,7 @@ use crate::drift::{DriftState, Shard};
 use crate::file::limit;
 use crate::journal::{JournalError, RunOwner};
 use crate::kind::KindName;
-use crate::load::{self, Config, Diagnostic, SourceMap};
+use crate::load::{self, Config, Diagnostic, LoadOptions, SourceMap, config};
 use crate::model::policy::Prune;
 use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
@@ -401,7 +401,7 @@ pub async fn run_to_change(context: &Context, run: &str, find: FindRun) -> Resul
     let (url, sandbox) = (&record.header.plan.service.base_url, &record.header.sandbox);
     // An earlier version recorded no sandbox.
     if *url == owner.base_url && (sandbox.is_none() || *sandbox == owner.sandbox) {
-        return Ok(record);
+        return is_of_directory(context, run, record);
     }
     let place = |sandbox: &Option<String>, url: &str| match sandbox {
         Some(sandbox) => format!("the sandbox {sandbox}"),
@@ -414,6 +414,22 @@ pub async fn run_to_change(context: &Context, run: &str, find: FindRun) -> Resul
     };
     let error = error!(Refused, "run {} was applied to {there}, and the call names {here}", record.run());
     Err(error.hint(hint).hint("nothing was sent"))
+}
+
+/// Refuses for `last` a run of another directory: a stack without a name is known by its own alone.
+fn is_of_directory(context: &Context, run: &str, record: RunRecord) -> Result<RunRecord> {
+    let root = |directory: &Path| load::root(directory, &LoadOptions::default()).ok();
+    let here = root(settings::directory(context)).filter(|root| root.join(config::FILE).exists());
+    let plan = &record.header.plan;
+    let Some((there, here)) = plan.made_for().filter(|_| run == "last" && plan.stack.is_none()).zip(here) else {
+        return Ok(record);
+    };
+    match root(Path::new(there)).is_none_or(|there| there == here) {
+        true => Ok(record),
+        false => Err(error!(Refused, "run {} is of the stack without a name in `{there}`", record.run())
+            .hint("`last` is the newest run of all stacks without a name: name the run, or give each stack a name")
+            .hint("nothing was sent")),
+    }
 }
 
 /// How a run is found in the state of the call.

@@ -57,6 +57,24 @@ fn a_resume_takes_its_configuration_from_the_working_directory() {
 }
 
 #[test]
+fn the_last_run_of_a_stack_without_a_name_is_that_of_its_directory() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for name in ["one", "two"] {
+        stage.write(&format!("{name}/trueup.yaml"), "{}\n");
+        stage.write(&format!("{name}/a.yaml"), &definition(&format!("{name}/a"), 80));
+        stage.run(&format!("apply {name} --yes --quiet")).code(0);
+    }
+    for command in ["rollback last --yes", "apply --resume last --yes"] {
+        let ran = stage.run(&format!("{command} --config one/trueup.yaml"));
+        ran.code(6).stderr_contains("is of the stack without a name in `two`").stderr_contains("name the run");
+    }
+    assert!(service.has("two/a"));
+    stage.run("rollback last --yes --quiet --allow empty-namespace --config two/trueup.yaml").code(0);
+    assert!(!service.has("two/a") && service.has("one/a"));
+}
+
+#[test]
 fn the_history_resumes_an_earlier_run_with_the_flags_of_that_run() {
     let service = Service::start();
     let stage = Stage::new()
