@@ -216,7 +216,7 @@ impl Session<'_> {
         defined_elsewhere::block(context, here, &self.allow, &mut plan);
         refer(source, &mut plan, &self.allow).await;
         plan.notes.extend(listed.note());
-        for scopes in dropped::scopes(stack, (&self.namespaces(), self.shard), check, listed, &plan) {
+        for scopes in dropped::scopes(context, stack, (&self.namespaces(), self.shard), check, listed, &plan) {
             let (namespaces, kinds) = scopes.iter().map(|scope| (scope.namespace.clone(), scope.kind)).unzip();
             let live = source.live(&namespaces, &kinds).await;
             plan.source.requests += live.requests;

@@ -153,6 +153,36 @@ fn what_another_environment_of_the_stack_lists_is_not_left_by_this_one() {
 }
 
 #[test]
+fn what_another_directory_of_the_stack_lists_is_not_left_by_this_one() {
+    for in_git in [true, false] {
+        let service = Service::start();
+        let stage = Stage::new().at(&service).file("a/trueup.yaml", "stack: st\nnamespaces: [shop, pay]\n");
+        for namespace in ["shop", "pay"] {
+            stage.write(&format!("a/{namespace}.yaml"), &definition(&format!("{namespace}/cart"), 80));
+        }
+        if in_git {
+            git(&stage, "init -q -b main");
+            commit(&stage, "first");
+        }
+        stage.run("apply a --yes --quiet").code(0);
+        stage.write("a/trueup.yaml", "stack: st\nnamespaces: [shop]\n");
+        stage.write("b/trueup.yaml", "stack: st\nnamespaces: [pay]\n");
+        std::fs::rename(stage.path("a/pay.yaml"), stage.path("b/pay.yaml")).expect("a file");
+        stage.run("apply -R . --yes --quiet").code(0);
+        // Without git, only the call says which directories there are.
+        let calls = ["drift -R .", "drift -R .", "drift a", "plan b"];
+        for call in &calls[..if in_git { 4 } else { 2 }] {
+            stage.run(&format!("{call} {ELSEWHERE}")).code(0).does_not_say("--prune-namespace");
+        }
+        // What the one no longer lists and the other never did is left.
+        stage.write("b/trueup.yaml", "stack: st\nnamespaces: [other]\nallow_empty: true\n");
+        stage.remove("b/pay.yaml");
+        let code = if in_git { 3 } else { 0 };
+        stage.run("drift a").code(code);
+    }
+}
+
+#[test]
 fn what_is_left_in_a_namespace_that_was_dropped_is_named_where_the_stack_has_moved_since_or_with_it() {
     let service = Service::start();
     let output = "1 endpoint of this stack in pay is outside of `namespaces:`";

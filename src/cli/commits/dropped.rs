@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::stacks::shard;
+use crate::cli::stacks::{declared, shard};
 use crate::cli::{Context, Stack, aside, settings};
 use crate::drift::{DriftState, Shard};
 use crate::git::GitError;
 use crate::kind::KindName;
+use crate::load::Config;
 use crate::load::config::{FILE, lists_of};
 use crate::model::{Namespace, Scope};
 use crate::plan::{Note, Plan};
@@ -41,6 +42,7 @@ impl Listed {
 /// The lists of what the stack once had, as far as `listed` and the drift state of the call show it and the filters of the
 /// call leave it in. `read` are the namespaces of the plan, of which a shard has its own.
 pub fn scopes(
+    context: &Context,
     stack: &Stack,
     (read, shard): (&BTreeSet<Namespace>, Option<Shard>),
     check: Option<&DriftState>,
@@ -57,12 +59,20 @@ pub fn scopes(
     }
     let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
     let config = &stack.loaded.config;
-    // Another environment of the same stack may list what this one does not: it is in the plans of that one.
-    let others = config.environments.values();
-    let others = others.filter(|other| other.stack == config.stack && other.base_url == config.base_url);
-    let listed: BTreeSet<&Namespace> = others.flat_map(|other| &other.namespaces).collect();
-    let is_listed = |namespace: &Namespace| listed.contains(namespace) || stack.loaded.namespaces().contains(namespace);
-    namespaces.retain(|namespace| !is_read(namespace) && !is_listed(namespace));
+    namespaces.retain(|namespace| !is_read(namespace) && !stack.loaded.namespaces().contains(namespace));
+    // Another environment or directory of the same stack may list what this one does not: it is in the plans of that one.
+    let is_same = |other: &&Config| other.stack == config.stack && other.base_url == config.base_url;
+    for other in config.environments.values().filter(is_same) {
+        namespaces.retain(|namespace| !other.namespaces.contains(namespace));
+    }
+    let top = (!namespaces.is_empty()).then(|| declared::top(&stack.loaded.root));
+    for top in top.into_iter().chain(context.tenants.tops.borrow().iter().cloned()) {
+        let directories = context.tenants.declared(&top);
+        let stacks = directories.iter().flat_map(|all| all.iter()).filter_map(|other| other.stacks().ok()).flatten();
+        for other in stacks.map(|other| other.config).filter(is_same) {
+            namespaces.retain(|namespace| !other.namespaces.contains(namespace));
+        }
+    }
     let namespaces = shard::namespaces(shard, namespaces, &plan.service.base_url);
     kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.loaded.kinds().contains(kind));
     let is_reached = |scope: &Scope| stack.selection.reaches(scope, &stack.loaded.desired);
