@@ -61,8 +61,15 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Level) {
                 }
             }
             None => {
+                let (mut change, below) = (change.clone(), level.below(&key));
+                // A `null` in what the definition lacks has nothing to remove.
+                if let (Value::Map(_), false) = (&change.item.value, matches!(below, Level::Secret)) {
+                    let changes = change.item.clone();
+                    change.item.value = Value::Map(Vec::new());
+                    merge_at(&mut change.item, &changes, below);
+                }
                 places.insert(key, vec![entries.len()]);
-                entries.push(change.clone());
+                entries.push(change);
             }
         }
     }
