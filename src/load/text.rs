@@ -204,8 +204,9 @@ impl SourceText {
 }
 
 /// Merge keys and variables, escapes that may make one; integers that the fast reader takes for more than YAML 1.2 does
-/// (`0b1`, `+0x1`, `-0o1`); tags, which it drops; comments that touch `|` or `>`, which it lets pass; quoted texts of
-/// several lines, whose indentation it does not check; and documents too large for it.
+/// (`0b1`, `+0x1`, `-0o1`); tags, which it drops; comments that touch what is before them, tabs, and `-` and `?` in brackets,
+/// which it reads in another way or lets pass; quoted texts of several lines, whose indentation it does not check; and
+/// documents too large for it.
 fn yaml_needs_care(text: &[u8]) -> bool {
     let (mut document, mut brackets, mut before) = (0, 0, b'\n');
     // Whether a quote is open at the end of the line, as far as counting shows.
@@ -224,10 +225,12 @@ fn yaml_needs_care(text: &[u8]) -> bool {
             // What it stands for may make a variable.
             b'x' | b'u' | b'U' if before == b'\\' => true,
             b'<' => before == b'<',
-            b'#' => matches!(before, b'|' | b'>' | b'+' | b'-' | b'0'..=b'9'),
+            b'#' => !before.is_ascii_whitespace(),
+            b',' | b']' | b'}' => before == b'-',
+            b'\t' => true,
             b'b' => before == b'0',
             b'x' | b'o' => before == b'0' && at > 1 && matches!(text[at - 2], b'+' | b'-'),
-            b'!' => matches!(before, b' ' | b'\t' | b'\n' | b'\r' | b'[' | b'{' | b','),
+            b'!' | b'?' => matches!(before, b' ' | b'\t' | b'\n' | b'\r' | b'[' | b'{' | b','),
             b'{' | b'[' => {
                 brackets += 1;
                 (*byte == b'{' && before == b'$') || brackets > MOST_FAST_BRACKETS
@@ -307,10 +310,18 @@ mod tests {
             "a: [!x 1]",
             r#"a: "\x24{b}""#,
             "a: >-# b",
+            "a: \"b\"#c",
+            "a: {b: c}#d",
+            "a: {b: c,#d\n  }",
+            "a: {b: -}",
+            "a: [-, b]",
+            "a: {b: c,\n\td: e}",
+            "a: {b: c, ?'d': e}",
+            "a: {?b: c}",
         ] {
             assert!(source(text).needs_care(), "{text}");
         }
-        for text in ["a: b", "e: 'x in (y),z'", "port: 010", "a: 0x1F", "a: {b: c}"] {
+        for text in ["a: b", "e: 'x in (y),z'", "port: 010", "a: 0x1F", "a: {b: c}", "a: b # c", "- a-b?"] {
             assert!(!source(text).needs_care(), "{text}");
         }
         let json = |text: &str| SourceText::inline("a.json", text).needs_care();
