@@ -7,7 +7,7 @@ use super::hidden::is_hidden;
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
 use super::spelling::PARTS;
-use super::walk::{Keys, is_zero};
+use super::walk::{Keys, each_message, is_zero, messages};
 use super::{Field, FieldKind, Flag, GroupFlag, Message};
 
 /// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
@@ -222,6 +222,46 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
     align(live, wanted, &content, &is_same, &unnamed)
 }
 
+/// For each message in a live value of a field, in the order of [`messages`], the one of a definition that it is.
+fn wanted_of<'w>(field: &Field, live: &Json, wanted: &'w Json) -> Vec<Option<&'w Json>> {
+    let Some(message) = field.message() else { return Vec::new() };
+    match (&field.kind, live, wanted) {
+        (_, Json::Array(items), Json::Array(wants)) => {
+            aligned(message, items, wants).into_iter().map(|to| Some(&wants[to?])).collect()
+        }
+        (_, Json::Array(items), _) => vec![None; items.len()],
+        (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
+            live.keys().map(|key| wanted.get(key)).collect()
+        }
+        (_, _, wanted) => vec![Some(wanted)],
+    }
+}
+
+/// For each message in a definition's value of a field, in the order of [`messages`], the live one that it is.
+pub(super) fn live_of<'l>(field: &Field, live: &'l Json, wanted: &Json) -> Vec<Option<&'l Json>> {
+    let Some(message) = field.message() else { return Vec::new() };
+    match (&field.kind, live, wanted) {
+        (_, Json::Array(items), Json::Array(wants)) => {
+            let of = inverse(&aligned(message, items, wants), wants.len());
+            of.into_iter().map(|of| Some(&items[of?])).collect()
+        }
+        (_, _, Json::Array(wants)) => vec![None; wants.len()],
+        (FieldKind::Map(_), live, Json::Object(wanted)) => wanted.keys().map(|key| live.get(key)).collect(),
+        (_, live, _) => vec![Some(live)],
+    }
+}
+
+/// For each of `count` items of a definition the live item that it is.
+pub(super) fn inverse(to: &[Option<usize>], count: usize) -> Vec<Option<usize>> {
+    let mut of = vec![None; count];
+    for (index, to) in to.iter().enumerate() {
+        if let Some(to) = to {
+            of[*to] = Some(index);
+        }
+    }
+    of
+}
+
 /// The live value of a field with what `of` makes of each message in it and of the one of a definition that it is.
 pub(super) fn each_aligned(
     field: &Field,
@@ -229,17 +269,8 @@ pub(super) fn each_aligned(
     wanted: &Json,
     of: impl Fn(&'static Message, &Json, Option<&Json>) -> Json,
 ) -> Json {
-    let Some(message) = field.message() else { return live.clone() };
-    match (&field.kind, live, wanted) {
-        (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
-            let of = |(item, to): (&Json, Option<usize>)| of(message, item, to.map(|to| &wants[to]));
-            items.iter().zip(aligned(message, items, wants)).map(of).collect()
-        }
-        (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
-            live.iter().map(|(key, value)| (key.clone(), of(message, value, wanted.get(key)))).collect()
-        }
-        _ => of(message, live, Some(wanted)),
-    }
+    let mut wanted = wanted_of(field, live, wanted).into_iter();
+    each_message(field, live, |message, live| of(message, live, wanted.next().flatten()))
 }
 
 fn seen_value(message: &Message, live: &Json, wanted: Option<&Json>) -> Json {
@@ -277,28 +308,12 @@ fn unnamed_in<'l>(
     (path, which): (&str, Open),
     found: &mut Vec<(String, &'l Json)>,
 ) {
-    let Some(message) = field.message() else { return };
-    let mut below = |live: &'l Json, wanted: &Json, path: String| {
-        if live.is_object() && wanted.is_object() {
-            unnamed_below(message, (Keys::of(live), known_in(message)), Keys::of(wanted), (&path, which), found);
+    for (live, wanted) in messages(field, live).into_iter().zip(wanted_of(field, live, wanted)) {
+        if let (Json::Object(of_live), Some(Json::Object(wanted))) = (live.value, wanted) {
+            let path = format!("{path}{}", live.step);
+            let of_live = (Keys::All(of_live), known_in(live.message));
+            unnamed_below(live.message, of_live, Keys::All(wanted), (&path, which), found);
         }
-    };
-    match (&field.kind, live, wanted) {
-        (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
-            for (index, to) in aligned(message, items, wants).into_iter().enumerate() {
-                if let Some(to) = to {
-                    below(&items[index], &wants[to], format!("{path}[{index}]"));
-                }
-            }
-        }
-        (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
-            for (key, value) in live {
-                if let Some(wanted) = wanted.get(key) {
-                    below(value, wanted, format!("{path}.{key}"));
-                }
-            }
-        }
-        _ => below(live, wanted, path.to_owned()),
     }
 }
 

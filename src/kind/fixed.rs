@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::compare::aligned;
+use super::compare::live_of;
 use super::hidden::{conceal, is_hidden};
 use super::spec::{keys_of, without_zeros};
 use super::walk::messages;
-use super::{Field, FieldKind, Flag, Group, GroupFlag, Message};
+use super::{Field, Flag, Group, GroupFlag, Message};
 
 /// The path of what a change of a unit would do that is beyond a replace: a field or a choice that the service fixes, or a
 /// field that no replace has. Of `live` it is what the change is about, without what stays.
@@ -63,22 +63,13 @@ fn fixed_below(
         if field.is(Flag::CreateOnly) || (live.is_some() && field.is(Flag::Immutable)) {
             return Some(path);
         }
-        fixed_in(field, &path, now, then?)
+        fixed_in(field, &path, now.unwrap_or(&Json::Null), then?)
     };
     keys.filter_map(|key| of.field(key)).find_map(differs)
 }
 
-fn fixed_in(field: &Field, path: &str, live: Option<&Json>, wanted: &Json) -> Option<String> {
-    let aligned = match (field.message(), live, wanted) {
-        (Some(message), Some(Json::Array(items)), Json::Array(wants)) => aligned(message, items, wants),
-        _ => Vec::new(),
-    };
-    messages(field, wanted).iter().enumerate().find_map(|(at, below)| {
-        let live = match (&field.kind, live) {
-            (_, Some(Json::Array(items))) => aligned.iter().position(|to| *to == Some(at)).map(|index| &items[index]),
-            (FieldKind::Map(_), Some(live)) => live.get(below.step.trim_start_matches('.')),
-            (_, live) => live,
-        };
+fn fixed_in(field: &Field, path: &str, live: &Json, wanted: &Json) -> Option<String> {
+    messages(field, wanted).iter().zip(live_of(field, live, wanted)).find_map(|(below, live)| {
         let path = format!("{path}{}", below.step);
         fixed_below(below.message, &path, live.and_then(Json::as_object), below.value.as_object()?)
     })

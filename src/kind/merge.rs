@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::compare::aligned;
+use super::compare::{aligned, inverse};
 use super::items::{fill_places, is_of_messages};
 use super::mirror::drop_twin;
 use super::spec::{Zeros, keys_of, tidy, tidy_field, unit_of};
@@ -65,12 +65,7 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
             let mut known = Json::Array(items.clone());
             tidy_field(field, &mut known, Zeros::Dropped);
             let known = known.as_array().map(Vec::as_slice).unwrap_or_default();
-            let mut of: Vec<Option<usize>> = vec![None; wants.len()];
-            for (index, to) in aligned(message, known, wants).into_iter().enumerate() {
-                if let Some(to) = to {
-                    of[to] = Some(index);
-                }
-            }
+            let mut of = inverse(&aligned(message, known, wants), wants.len());
             // A reference in the place of another has what is newer than the description, as every replaced value.
             if message.is_reference {
                 fill_places(&mut of, items.len());

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::compare::{Open, aligned, each_aligned, open};
+use super::compare::{Open, each_aligned, live_of, open};
 use super::fills::{unfill, unfill_message};
 use super::hidden::is_hidden;
 use super::spec::{is_zero_of, keys_of, value_of};
@@ -108,26 +108,13 @@ impl Taker<'_> {
                 None => self.fresh(message, live),
             });
         }
-        let Some(message) = field.message() else { return written.clone() };
-        match (&field.kind, live, written) {
-            (FieldKind::Message(_), Json::Array(items), Json::Array(wants)) => {
-                let mut over = wants.clone();
-                for (item, to) in items.iter().zip(aligned(message, items, wants)) {
-                    if let Some(to) = to {
-                        over[to] = self.one(message, item, &wants[to]);
-                    }
-                }
-                over.into()
+        let (mut over, mut lives) = (written.clone(), live_of(field, live, written).into_iter());
+        each_message_mut(field, &mut over, &mut |message, value| {
+            if let Some(live) = lives.next().flatten() {
+                *value = self.one(message, live, value);
             }
-            (FieldKind::Map(_), Json::Object(values), Json::Object(wanted)) => {
-                let taken = |(key, before): (&String, &Json)| {
-                    let taken = values.get(key).map(|value| self.one(message, value, before));
-                    (key.clone(), taken.unwrap_or_else(|| before.clone()))
-                };
-                wanted.iter().map(taken).collect()
-            }
-            _ => self.one(message, live, written),
-        }
+        });
+        over
     }
 
     fn scalar(&self, live: &Json, written: &Json) -> Json {

@@ -1,11 +1,13 @@
 //! What a definition names that no description knows, and that the service did not take.
 
+use std::iter::zip;
+
 use serde_json::{Map, Value as Json};
 
-use super::compare::aligned;
+use super::compare::live_of;
 use super::spec::{keys_of, value_of};
-use super::walk::{Keys, is_zero};
-use super::{Field, FieldKind, Message};
+use super::walk::{Keys, each_message_mut, is_zero, messages};
+use super::{Field, Message};
 
 /// A unit of a definition without what no description knows and a live unit does not have, and the paths of that.
 pub fn taken(spec: &Message, unit: &str, live: Option<&Json>, wanted: &Json) -> (Option<Json>, Vec<String>) {
@@ -31,25 +33,11 @@ fn strip(of: &Message, live: Keys<'_>, wanted: &mut Map<String, Json>, above: &s
 }
 
 fn strip_in(field: &Field, live: &Json, wanted: &mut Json, path: &str, paths: &mut Vec<String>) {
-    let Some(message) = field.message() else { return };
-    let mut below = |live: &Json, wanted: &mut Json, path: &str| {
-        if let (Json::Object(live), Json::Object(wanted)) = (live, wanted) {
-            strip(message, Keys::All(live), wanted, path, paths);
+    let steps: Vec<String> = messages(field, wanted).into_iter().map(|below| below.step).collect();
+    let mut lives = zip(steps, live_of(field, live, wanted));
+    each_message_mut(field, wanted, &mut |message, wanted| {
+        if let (Some((step, Some(Json::Object(live)))), Json::Object(wanted)) = (lives.next(), wanted) {
+            strip(message, Keys::All(live), wanted, &format!("{path}{step}"), paths);
         }
-    };
-    match (&field.kind, live, wanted) {
-        (_, Json::Array(items), Json::Array(wants)) => {
-            for (index, to) in aligned(message, items, wants).into_iter().enumerate() {
-                if let Some(to) = to {
-                    below(&items[index], &mut wants[to], &format!("{path}[{to}]"));
-                }
-            }
-        }
-        (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
-            for (key, wanted) in wanted {
-                below(live.get(key).unwrap_or(&Json::Null), wanted, &format!("{path}.{key}"));
-            }
-        }
-        (_, live, wanted) => below(live, wanted, path),
-    }
+    });
 }

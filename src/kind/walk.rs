@@ -68,7 +68,7 @@ impl<'v> Keys<'v> {
 }
 
 /// The value of a field with what `of` makes of each message in it.
-pub(super) fn each_message(field: &Field, value: &Json, of: impl Fn(&'static Message, &Json) -> Json) -> Json {
+pub(super) fn each_message(field: &Field, value: &Json, mut of: impl FnMut(&'static Message, &Json) -> Json) -> Json {
     let Some(message) = field.message() else { return value.clone() };
     match (&field.kind, value) {
         (_, Json::Array(items)) => items.iter().map(|item| of(message, item)).collect(),
