@@ -75,8 +75,8 @@ fn unsupported(spec: &Json) -> UnsupportedItem {
 fn an_item_with_the_nulls_of_the_service_is_an_object() {
     let object = object(&plain());
     assert_eq!(object.endpoint.key.to_string(), "shop/a");
-    assert_eq!(object.endpoint.spec.unit("port"), Some(json!(8080)));
-    assert_eq!(object.endpoint.spec.unit("target"), Some(json!({"ip": "10.1.2.3"})));
+    assert_eq!(object.endpoint.spec.unit("port"), json!(8080));
+    assert_eq!(object.endpoint.spec.unit("target"), json!({"ip": "10.1.2.3"}));
     assert_eq!(object.endpoint.labels.get("tier").map(String::as_str), Some("web"));
     assert_eq!(object.endpoint.description, "d");
     assert_eq!((object.uid.as_str(), object.resource_version.as_deref()), ("uid-a", None));
@@ -221,8 +221,8 @@ fn integers_may_be_texts_and_zero_is_no_interval() {
     let object = object(&json!({
         "dns_name_advanced": {"name": "A.example.net.", "refresh_interval": 0}, "port": "443", "health_check_port": null
     }));
-    assert_eq!(object.endpoint.spec.unit("port"), Some(json!(443)));
-    assert_eq!(object.endpoint.spec.unit("target"), Some(json!({"dns_name_advanced": {"name": "a.example.net"}})));
+    assert_eq!(object.endpoint.spec.unit("port"), json!(443));
+    assert_eq!(object.endpoint.spec.unit("target"), json!({"dns_name_advanced": {"name": "a.example.net"}}));
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn the_newer_and_the_deprecated_fields_are_held() {
                            "network_type": "VIRTUAL_NETWORK_MANAGEMENT"}},
     }));
     assert_eq!(spec.unknown, []);
-    let unit = |name: &str| spec.endpoint.spec.unit(name).unwrap_or_default();
+    let unit = |name: &str| spec.endpoint.spec.unit(name);
     assert_eq!(unit("target"), json!({"dns_name_advanced": {"name": "a.b", "strict_ttl": {}}}));
     assert_eq!(unit("snat_pool"), json!({"snat_pool": {"ipv6_prefixes": ["2001:db8::/32"]}}));
     let site = json!({"ref": [{"name": "ce01"}], "refs": [{"name": "blue"}, {"name": "red"}],

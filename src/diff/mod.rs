@@ -50,8 +50,8 @@ fn seen(field: &Field, live: &Object, desired: &Object, options: CompareOptions<
     let Some(unit) = field.unit().filter(|_| !live.key.kind.is_whole()) else { return field.value(live) };
     // What no answer shows does not differ where it is as applied.
     let is_applied = options.applied.is_some_and(|applied| applied.hidden_as_applied(field, desired));
-    let shown = |seen| if is_applied { Some(seen) } else { live.spec.without_hidden(unit, &seen) };
-    let seen = live.spec.seen_as(unit, &desired.spec).and_then(shown).unwrap_or_default();
+    let seen = live.spec.seen_as(unit, &desired.spec);
+    let seen = if is_applied { seen } else { live.spec.without_hidden(unit, &seen) };
     match covers(field, live, desired, options) {
         true => joined(field.digested(live).unwrap_or_default(), seen),
         false => seen,
@@ -149,7 +149,7 @@ pub fn moved(
         // Both are live, so that what one names is not less than the other.
         Some(unit) if !now.key.kind.is_whole() => {
             let (before, now) = (&before.spec, &now.spec);
-            let [one, other] = [before, now].map(|spec| spec.without_hidden(unit, &spec.unit(unit)?));
+            let [one, other] = [before, now].map(|spec| spec.without_hidden(unit, &spec.unit(unit)));
             // What was written has no fills yet.
             let is_as_filled = || now.is_as(unit, before) && now.adds_nothing(unit, before);
             one != other && !is_as_filled()

@@ -206,7 +206,7 @@ impl Plan {
                 Some(Action::Replace { fields, before, .. } | Action::Recreate { fields, before }) => {
                     // Whether a secret beside it is as applied is not accepted with it.
                     let shown = |field: &FieldChange| match field.field.unit().filter(|_| !key.kind.is_whole()) {
-                        Some(unit) => before.endpoint.spec.without_hidden(unit, &field.before).unwrap_or_default(),
+                        Some(unit) => before.endpoint.spec.without_hidden(unit, &field.before),
                         None => field.before.clone(),
                     };
                     let drifted = fields.iter().filter(|field| field.cause != Cause::Pending);

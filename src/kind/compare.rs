@@ -10,9 +10,9 @@ use super::spelling::PARTS;
 use super::walk::{Keys, each_message, is_zero, messages};
 use super::{Field, FieldKind, Flag, GroupFlag, Message};
 
-/// A unit of a live spec as far as the definition names it, and as the definition would write it; `None` where nothing is
+/// A unit of a live spec as far as the definition names it, and as the definition would write it; `null` where nothing is
 /// left. It equals the [`significant`](super::significant) form of `wanted` where live is as the definition wants it.
-pub fn seen_as(message: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<Json> {
+pub fn seen_as(message: &Message, unit: &str, live: &Json, wanted: &Json) -> Json {
     let seen = seen_message(message, keys_of(message, unit, live), keys_of(message, unit, wanted));
     value_of(message, unit, without_zeros(message, seen))
 }
@@ -20,7 +20,7 @@ pub fn seen_as(message: &Message, unit: &str, live: Option<&Json>, wanted: Optio
 /// Whether a unit of a live spec is plainly what a definition writes: every value that it names is equal and shown, and
 /// what it does not name is what the service is known to fill. Cheap, and nearly always true; where it is not, the
 /// comparison has to tell.
-pub fn agrees(spec: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> bool {
+pub fn agrees(spec: &Message, unit: &str, live: &Json, wanted: &Json) -> bool {
     agrees_below(spec, keys_of(spec, unit, live), keys_of(spec, unit, wanted), &[])
 }
 
@@ -63,7 +63,7 @@ fn known_in(message: &Message) -> &'static [&'static str] {
 }
 
 /// Whether a live unit has a value that a definition leaves to the service to choose.
-pub fn has_chosen(spec: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> bool {
+pub fn has_chosen(spec: &Message, unit: &str, live: &Json, wanted: &Json) -> bool {
     let (live, wanted) = (keys_of(spec, unit, live), keys_of(spec, unit, wanted));
     let mut found = Vec::new();
     unnamed_below(spec, (live, &[]), wanted, ("", Open::Chosen), &mut found);
@@ -71,19 +71,19 @@ pub fn has_chosen(spec: &Message, unit: &str, live: Option<&Json>, wanted: Optio
 }
 
 /// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
-pub fn unnamed(spec: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Vec<String> {
+pub fn unnamed(spec: &Message, unit: &str, live: &Json, wanted: &Json) -> Vec<String> {
     let found = unnamed_values(spec, unit, live, wanted).into_iter();
     found.filter(|(_, value)| !is_zero(value)).map(|(path, _)| path).collect()
 }
 
 /// Whether a unit of a live spec has a value that it had not before, and that no description explains: one of nothing is
 /// a choice, too.
-pub fn has_chosen_more(spec: &Message, unit: &str, now: Option<&Json>, before: Option<&Json>) -> bool {
+pub fn has_chosen_more(spec: &Message, unit: &str, now: &Json, before: &Json) -> bool {
     unnamed_values(spec, unit, now, before).iter().any(|(_, value)| is_zero(value))
 }
 
 /// Whether a unit of a live spec still has a value of `before` that `after` does not name.
-pub fn keeps(spec: &Message, unit: &str, live: Option<&Json>, (before, after): (Option<&Json>, Option<&Json>)) -> bool {
+pub fn keeps(spec: &Message, unit: &str, live: &Json, (before, after): (&Json, &Json)) -> bool {
     let [removed, shown] = [before, live].map(|value| unnamed_values(spec, unit, value, after));
     removed.iter().any(|(path, value)| {
         let is_there =
@@ -118,12 +118,7 @@ fn has(value: &Json, part: &Json) -> bool {
     }
 }
 
-fn unnamed_values<'l>(
-    spec: &Message,
-    unit: &'l str,
-    live: Option<&'l Json>,
-    wanted: Option<&Json>,
-) -> Vec<(String, &'l Json)> {
+fn unnamed_values<'l>(spec: &Message, unit: &'l str, live: &'l Json, wanted: &Json) -> Vec<(String, &'l Json)> {
     let mut found = Vec::new();
     if live == wanted || agrees(spec, unit, live, wanted) {
         return found;

@@ -34,8 +34,8 @@ fn is_as(live: &Json, wanted: &Json) -> Vec<String> {
     let (live, wanted) = (canonical(message(POOL), live.clone()), named(message(POOL), wanted.clone()));
     let names: std::collections::BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
     let differs = |name: &&&String| {
-        let (live, wanted) = (live.get(**name), wanted.get(**name));
-        seen_as(message(POOL), name, live, wanted) != wanted.and_then(|wanted| significant(message(POOL), name, wanted))
+        let [live, wanted] = [&live, &wanted].map(|units| units.get(**name).unwrap_or(&Json::Null));
+        seen_as(message(POOL), name, live, wanted) != significant(message(POOL), name, wanted)
     };
     names.iter().filter(differs).map(|name| (*name).clone()).collect()
 }
@@ -82,7 +82,7 @@ fn what_is_set_to_nothing_is_named() {
     assert_eq!(is_as(&live, &wanted), Vec::<String>::new());
     // A choice is one, though it says nothing.
     let (none, zero) = (json!({}), json!({"port": 0}));
-    assert!(!agrees(message(POOL), "port_choice", Some(&none), Some(&zero)));
+    assert!(!agrees(message(POOL), "port_choice", &none, &zero));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_merge_keeps_what_the_definition_does_not_name_at_any_depth() {
     live["origin_servers"][0]["of_the_future"] = json!({"a": [1]});
     let Json::Object(mut live) = live else { panic!("an object") };
     let wanted = named(message(POOL), json!({"origin_servers": [{"public_ip": {"ip": "192.0.2.9"}}]}));
-    merged(message(POOL), "origin_servers", &mut live, None, wanted.get("origin_servers"));
+    merged(message(POOL), "origin_servers", &mut live, &Json::Null, &wanted["origin_servers"]);
     assert_eq!(live["origin_servers"][0]["of_the_future"], json!({"a": [1]}));
     assert_eq!(live["origin_servers"][0]["public_ip"], json!({"ip": "192.0.2.9"}));
     assert_eq!(live["port"], 443);
@@ -108,7 +108,7 @@ fn a_merged_reference_to_another_object_has_nothing_of_the_one_before() {
         (json!({"name": "a", "namespace": "shop", "tenant": "ves-io"}), false),
     ] {
         let Json::Object(mut pool) = json!({"healthcheck": [live]}) else { panic!("an object") };
-        merged(message(POOL), "healthcheck", &mut pool, None, Some(&json!([wanted])));
+        merged(message(POOL), "healthcheck", &mut pool, &Json::Null, &json!([wanted]));
         let reference = &pool["healthcheck"][0];
         let mut alone = wanted.clone();
         alone["new"] = json!(7);
@@ -150,7 +150,7 @@ fn a_merge_that_takes_the_chosen_option_away_leaves_no_zero_of_another() {
         panic!("an object")
     };
     let (before, wanted) = (rules(json!({"as_path": "a"})), rules(json!({})));
-    merged(policy, "rules", &mut live, Some(&before), Some(&wanted));
+    merged(policy, "rules", &mut live, &before, &wanted);
     assert_eq!(live["rules"], wanted);
 }
 
@@ -159,9 +159,9 @@ fn an_item_that_names_little_is_the_live_one_that_has_nothing_else() {
     let policy = crate::kind::find("bgp_routing_policy").expect("a kind").message();
     let theirs = json!({"action": {"as_path": "1 2"}, "match": {"as_path": "3"}});
     let (live, wanted) = (json!([theirs, {"action": {}}]), json!([{"action": {}}]));
-    assert_eq!(seen_as(policy, "rules", Some(&live), Some(&wanted)), Some(live.clone()));
+    assert_eq!(seen_as(policy, "rules", &live, &wanted), live);
     let Json::Object(mut object) = json!({"rules": live}) else { panic!("an object") };
-    merged(policy, "rules", &mut object, None, Some(&wanted));
+    merged(policy, "rules", &mut object, &Json::Null, &wanted);
     assert_eq!(object["rules"], wanted);
 }
 
@@ -173,7 +173,7 @@ fn of_two_items_that_a_live_one_fits_it_is_the_one_that_names_more_of_it() {
         panic!("an object")
     };
     let wanted = json!([{"path": "/c"}, {"method": "PUT", "path": "/c"}]);
-    merged(definition, "non_api_endpoints", &mut live, None, Some(&wanted));
+    merged(definition, "non_api_endpoints", &mut live, &Json::Null, &wanted);
     let kept = json!([{"path": "/c"}, {"method": "PUT", "path": "/c", "theirs": "kept"}]);
     assert_eq!(live["non_api_endpoints"], kept);
 }
@@ -250,7 +250,7 @@ fn items_with_the_defaults_of_the_service_are_in_order() {
 #[test]
 fn a_map_agrees_where_it_has_the_same_keys_with_values_that_agree() {
     let spec = message("network_interface.StaticIpParametersClusterType");
-    let agrees = |live: Json, wanted: Json| agrees(spec, "interface_ip_map", Some(&live), Some(&wanted));
+    let agrees = |live: Json, wanted: Json| agrees(spec, "interface_ip_map", &live, &wanted);
     let [one, other] = ["10.0.0.1/24", "10.0.0.2/24"].map(|address| json!({"ip_address": address}));
     assert!(agrees(json!({"a": one, "b": other}), json!({"a": one, "b": other})));
     assert!(!agrees(json!({"a": one}), json!({"a": other})));
@@ -290,13 +290,13 @@ fn the_entries_of_a_map_are_taken_over_by_their_keys() {
 fn what_a_change_removes_is_kept_where_all_of_it_is_there() {
     let options = |header: Json| json!({"connection_timeout": 5, "header_transformation_type": header});
     let (before, after) = (options(json!({"proper_case_header_transformation": {}})), json!({"connection_timeout": 5}));
-    let keeps = |live: Json| keeps(message(POOL), "advanced_options", Some(&live), (Some(&before), Some(&after)));
+    let keeps = |live: Json| keeps(message(POOL), "advanced_options", &live, (&before, &after));
     assert!(keeps(before.clone()));
     assert!(keeps(options(json!({"proper_case_header_transformation": {}, "of_the_future": 1}))));
     assert!(!keeps(options(json!({"preserve_case_header_transformation": {}}))));
     assert!(!keeps(after.clone()));
     // The same value of another field is not it.
     let [idle, other] = ["http_idle_timeout", "connection_timeout"].map(|field| json!({ field: 7 }));
-    let kept = |live| super::keeps(message(POOL), "advanced_options", Some(live), (Some(&idle), Some(&json!({}))));
+    let kept = |live| super::keeps(message(POOL), "advanced_options", live, (&idle, &json!({})));
     assert!(kept(&idle) && !kept(&other));
 }

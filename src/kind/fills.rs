@@ -90,7 +90,7 @@ impl Serialize for Digested<'_> {
 
 /// The value of a unit of an object of `namespace` as its digest covers it; `None` where it says nothing.
 pub fn digested<'v>(spec: &Message, unit: &'v str, value: &'v Json, namespace: &str) -> Option<Digested<'v>> {
-    let mut keys = digested_below(spec, keys_of(spec, unit, Some(value)), namespace);
+    let mut keys = digested_below(spec, keys_of(spec, unit, value), namespace);
     match is_group(spec, unit) {
         true => (!keys.is_empty()).then_some(Digested::Map(keys)),
         false => keys.pop().map(|(_, value)| value),

@@ -10,7 +10,7 @@ use super::{Field, Flag, Group, GroupFlag, Message};
 
 /// The path of what a change of a unit would do that is beyond a replace: a field or a choice that the service fixes, or a
 /// field that no replace has. Of `live` it is what the change is about, without what stays.
-pub fn fixed(of: &Message, unit: &str, live: Option<&Json>, wanted: Option<&Json>) -> Option<String> {
+pub fn fixed(of: &Message, unit: &str, live: &Json, wanted: &Json) -> Option<String> {
     if of.field(unit).is_some_and(is_fixed) {
         return Some(format!("spec.{unit}"));
     }

@@ -8,12 +8,12 @@ use super::{Field, Flag, Message};
 
 /// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
 pub fn hidden(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
-    hidden_below(spec, keys_of(spec, unit, Some(value)))
+    hidden_below(spec, keys_of(spec, unit, value))
 }
 
 /// The value of a unit as answers show it.
-pub fn without_hidden(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
-    let mut keys = keys_of(spec, unit, Some(value)).owned();
+pub fn without_hidden(spec: &Message, unit: &str, value: &Json) -> Json {
+    let mut keys = keys_of(spec, unit, value).owned();
     conceal(spec, &mut keys);
     value_of(spec, unit, keys)
 }

@@ -10,16 +10,10 @@ use super::spelling::PARTS;
 use super::walk::{Keys, each_message};
 use super::{Field, FieldKind, Flag, Message};
 
-/// Sets a unit of a live spec, as the service shows it, to what a definition writes; `None` removes it. What neither the
+/// Sets a unit of a live spec, as the service shows it, to what a definition writes; `null` removes it. What neither the
 /// definition nor `before` names stays at any depth, in items of lists too, as far as they can be distinguished; what `before`
 /// names, which a plan shows as the old value, and the definition does not, goes.
-pub fn merged(
-    message: &Message,
-    unit: &str,
-    live: &mut Map<String, Json>,
-    before: Option<&Json>,
-    wanted: Option<&Json>,
-) {
+pub fn merged(message: &Message, unit: &str, live: &mut Map<String, Json>, before: &Json, wanted: &Json) {
     drop_twin(message, live, unit);
     let (before, wanted) = (keys_of(message, unit, before), keys_of(message, unit, wanted));
     let is_of_unit = |key: &str| unit_of(message, key) == unit;

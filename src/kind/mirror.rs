@@ -8,9 +8,9 @@ use super::walk::is_zero;
 use super::{Field, Message};
 
 /// Whether a unit of a spec is what the service writes there from another of its units.
-pub fn is_mirror(spec: &Message, unit: &str, value: &Json, units: impl FnOnce(&str) -> Option<Json>) -> bool {
+pub fn is_mirror(spec: &Message, unit: &str, value: &Json, units: impl FnOnce(&str) -> Json) -> bool {
     let source = spec.field(unit).and_then(|field| field.mirrors);
-    source.and_then(units).is_some_and(|source| mirrors(value, &source))
+    source.is_some_and(|source| mirrors(value, &units(source)))
 }
 
 /// Takes out of a live message what the service writes again from its other fields.

@@ -64,25 +64,26 @@ fn by_unit(spec: &Message, value: Json, zeros: Zeros) -> BTreeMap<String, Json> 
     units
 }
 
-/// The value of a unit without what says nothing; `None` where nothing is left.
-pub fn significant(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
-    value_of(spec, unit, without_zeros(spec, keys_of(spec, unit, Some(value)).owned()))
+/// The value of a unit without what says nothing; `null` where nothing is left.
+pub fn significant(spec: &Message, unit: &str, value: &Json) -> Json {
+    value_of(spec, unit, without_zeros(spec, keys_of(spec, unit, value).owned()))
 }
 
-/// The keys of the spec with which a unit is written.
-pub fn keys_of<'v>(spec: &Message, unit: &'v str, value: Option<&'v Json>) -> Keys<'v> {
+/// The keys of the spec with which a unit is written; `null` is absence.
+pub fn keys_of<'v>(spec: &Message, unit: &'v str, value: &'v Json) -> Keys<'v> {
     match value {
-        None => Keys::None,
-        Some(value) if is_group(spec, unit) => Keys::of(value),
-        Some(value) => Keys::One(unit, value),
+        Json::Null => Keys::None,
+        value if is_group(spec, unit) => Keys::of(value),
+        value => Keys::One(unit, value),
     }
 }
 
-/// The unit that these keys of the spec write; `None` where there are none.
-pub(super) fn value_of(spec: &Message, unit: &str, mut keys: Map<String, Json>) -> Option<Json> {
+/// The unit that these keys of the spec write; `null` where there are none.
+pub(super) fn value_of(spec: &Message, unit: &str, mut keys: Map<String, Json>) -> Json {
     match is_group(spec, unit) {
-        true => (!keys.is_empty()).then_some(Json::Object(keys)),
-        false => keys.remove(unit),
+        true if keys.is_empty() => Json::Null,
+        true => Json::Object(keys),
+        false => keys.remove(unit).unwrap_or_default(),
     }
 }
 

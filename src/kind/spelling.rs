@@ -13,7 +13,7 @@ use super::{Described, Flag, Message, Ordered};
 /// that the service fills, alike for all of one field, and with or without what it fills where that is left out. Each as
 /// text.
 pub fn spellings(spec: &'static Message, unit: &str, value: &Json) -> Vec<String> {
-    let keys = super::keys_of(spec, unit, Some(value)).owned();
+    let keys = super::keys_of(spec, unit, value).owned();
     let mut fields = BTreeSet::new();
     referring(spec, &keys, &mut fields);
     let choices = 2u32 << (PARTS.len() * fields.len());
@@ -24,7 +24,7 @@ pub fn spellings(spec: &'static Message, unit: &str, value: &Json) -> Vec<String
             kept.insert(field, choice >> (1 + PARTS.len() * at));
         }
         spell(spec, &mut keys, choice & 1 == 0, &kept);
-        let spelled = value_of(spec, unit, keys)?;
+        let spelled = Some(value_of(spec, unit, keys)).filter(|value| !value.is_null())?;
         let described = spec.field(unit).map_or_else(|| Described::of(spec), Described::of_field);
         serde_json::to_string(&Ordered::new(described, &spelled)).ok()
     };

@@ -49,9 +49,8 @@ struct Taker<'a> {
 
 impl Taker<'_> {
     fn unit(&self, spec: &Message, unit: &str, live: &Json, written: &Json) -> Json {
-        let [live, written] =
-            [live, written].map(|value| keys_of(spec, unit, Some(value).filter(|value| !value.is_null())));
-        value_of(spec, unit, self.message(spec, live, written)).unwrap_or_default()
+        let [live, written] = [live, written].map(|value| keys_of(spec, unit, value));
+        value_of(spec, unit, self.message(spec, live, written))
     }
 
     fn message(&self, message: &Message, live: Keys<'_>, written: Keys<'_>) -> Map<String, Json> {

@@ -175,7 +175,7 @@ fn a_default_that_a_digest_leaves_out_is_a_choice_that_may_be_fixed() {
     let site = KindName::find("aws_tgw_site").expect("a kind").message();
     let of = |vifs: serde_json::Value| json!({"direct_connect_enabled": {"hosted_vifs": vifs}});
     let fixed = |live: serde_json::Value, wanted: serde_json::Value| {
-        super::fixed(site, "direct_connect_choice", Some(&of(live)), Some(&of(wanted)))
+        super::fixed(site, "direct_connect_choice", &of(live), &of(wanted))
     };
     let vifs = json!(["dxvif-0123abcd"]);
     let over = json!({"site_registration_over_direct_connect": {"cloudlink_network_name": "abc"}});
@@ -189,7 +189,7 @@ fn a_default_that_a_digest_leaves_out_is_a_choice_that_may_be_fixed() {
 fn an_option_that_only_a_replace_has_is_chosen_by_one() {
     let application = KindName::find("protected_application").expect("a kind").message();
     let chosen = |option: &str| json!({option: {}});
-    let fixed = |live, wanted| super::fixed(application, "connector_type_choice", Some(&live), Some(&wanted));
+    let fixed = |live, wanted| super::fixed(application, "connector_type_choice", &live, &wanted);
     assert!(fixed(chosen("big_ip_iapp"), chosen("cloudflare")).is_some());
     assert_eq!(fixed(chosen("big_ip_iapp"), chosen("xc_mesh")), None);
 }
@@ -197,7 +197,7 @@ fn an_option_that_only_a_replace_has_is_chosen_by_one() {
 #[test]
 fn what_is_fixed_in_an_item_is_compared_with_the_item_that_it_is() {
     let discovery = KindName::find("nginx_service_discovery").expect("a kind").message();
-    let fixed = |live: Json, wanted: Json| super::fixed(discovery, "server_block_filters", Some(&live), Some(&wanted));
+    let fixed = |live: Json, wanted: Json| super::fixed(discovery, "server_block_filters", &live, &wanted);
     let [a, b] = ["a", "b"].map(|name| json!({"name_regex": name, "port_ranges": "80"}));
     let path = Some("spec.server_block_filters[0].name_regex".to_owned());
     assert_eq!(fixed(json!([a]), json!([b])), path);

@@ -10,9 +10,9 @@ use super::walk::{Keys, each_message_mut, is_zero, messages};
 use super::{Field, Message};
 
 /// A unit of a definition without what no description knows and a live unit does not have, and the paths of that.
-pub fn taken(spec: &Message, unit: &str, live: Option<&Json>, wanted: &Json) -> (Option<Json>, Vec<String>) {
+pub fn taken(spec: &Message, unit: &str, live: &Json, wanted: &Json) -> (Json, Vec<String>) {
     let mut paths = Vec::new();
-    let mut wanted = keys_of(spec, unit, Some(wanted)).owned();
+    let mut wanted = keys_of(spec, unit, wanted).owned();
     strip(spec, keys_of(spec, unit, live), &mut wanted, "spec", &mut paths);
     (value_of(spec, unit, wanted), paths)
 }

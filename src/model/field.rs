@@ -204,15 +204,13 @@ impl Field {
 
     /// What a value of this field of an object of this kind has of what `wanted` names; all of it where that is nothing.
     pub fn seen(&self, kind: KindName, live: &Json, wanted: &Json) -> Json {
-        let seen = |unit| kind::seen_as(kind.message(), unit, Some(live), Some(wanted));
-        self.unit().filter(|_| !wanted.is_null()).map_or_else(|| live.clone(), |unit| seen(unit).unwrap_or_default())
+        let seen = |unit| kind::seen_as(kind.message(), unit, live, wanted);
+        self.unit().filter(|_| !wanted.is_null()).map_or_else(|| live.clone(), seen)
     }
 
     /// The path of what no replace of an object of this kind can change, if that differs between two values.
     pub fn fixed(&self, kind: KindName, live: &Json, wanted: &Json) -> Option<String> {
-        let unit = self.unit()?;
-        let [live, wanted] = [live, wanted].map(|value| Some(value).filter(|value| !value.is_null()));
-        kind::fixed(kind.message(), unit, live, wanted)
+        kind::fixed(kind.message(), self.unit()?, live, wanted)
     }
 
     /// Whether it is a field of the spec.
@@ -279,8 +277,7 @@ impl Field {
     pub fn keeps(&self, live: &Object, before: &Json, after: &Json) -> bool {
         // Of a whole spec nothing stays that its definition does not name.
         let Some(unit) = self.unit().filter(|_| !live.key.kind.is_whole()) else { return false };
-        let [before, after] = [before, after].map(|value| Some(value).filter(|value| !value.is_null()));
-        kind::keeps(live.key.kind.message(), unit, self.digested(live).as_ref(), (before, after))
+        kind::keeps(live.key.kind.message(), unit, &self.digested(live).unwrap_or_default(), (before, after))
     }
 
     /// Sets this field of `endpoint` to a value as [`Field::value`] gives it; `null` sets the default. Of a spec that a
@@ -305,10 +302,7 @@ impl Field {
             }
             Field::Label(key) => put_entry(&mut endpoint.labels, key, text()?),
             Field::Annotation(key) => put_entry(&mut endpoint.annotations, key, text()?),
-            Field::Unit(name) => {
-                let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
-                endpoint.spec.set(name, before, value).map_err(error)?;
-            }
+            Field::Unit(name) => endpoint.spec.set(name, before, value).map_err(error)?,
         }
         Ok(())
     }
@@ -327,7 +321,6 @@ impl Field {
             object["spec"] = Json::Object(serde_json::Map::new());
         }
         let Json::Object(spec) = &mut object["spec"] else { return };
-        let [before, value] = [before, value].map(|value| Some(value).filter(|value| !value.is_null()));
         kind::merged(kind.message(), unit, spec, before, value);
     }
 

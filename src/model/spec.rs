@@ -66,9 +66,9 @@ impl Spec {
         self.units.iter().map(|unit| (&*unit.name, unit.value()))
     }
 
-    /// The value of a unit: of a field its own, of a group an object of its one option.
-    pub fn unit(&self, name: &str) -> Option<Json> {
-        self.entry(name).map(Unit::value)
+    /// The value of a unit: of a field its own, of a group an object of its one option; `null` is absence.
+    pub fn unit(&self, name: &str) -> Json {
+        self.entry(name).map(Unit::value).unwrap_or_default()
     }
 
     fn entry(&self, name: &str) -> Option<&Unit> {
@@ -104,8 +104,8 @@ impl Spec {
     }
 
     /// The value of a unit without what says nothing.
-    pub(super) fn significant(&self, name: &str) -> Option<Json> {
-        kind::significant(self.kind.message(), name, &self.unit(name)?)
+    pub(super) fn significant(&self, name: &str) -> Json {
+        kind::significant(self.kind.message(), name, &self.unit(name))
     }
 
     /// The spec of an object that refers to others by name alone.
@@ -122,8 +122,8 @@ impl Spec {
     }
 
     /// A unit of this live spec as far as `wanted` names it, and as `wanted` would write it.
-    pub fn seen_as(&self, name: &str, wanted: &Spec) -> Option<Json> {
-        kind::seen_as(self.kind.message(), name, self.unit(name).as_ref(), wanted.unit(name).as_ref())
+    pub fn seen_as(&self, name: &str, wanted: &Spec) -> Json {
+        kind::seen_as(self.kind.message(), name, &self.unit(name), &wanted.unit(name))
     }
 
     /// The texts that a digest of this live unit may cover: each way in which a definition could have written it, or as far
@@ -131,23 +131,23 @@ impl Spec {
     pub(super) fn spelled(&self, name: &str, wanted: &Spec, namespace: &Namespace) -> Vec<String> {
         let spec = self.kind.message();
         if self.kind.is_whole() {
-            return self.unit(name).map(|value| kind::spellings(spec, name, &value)).unwrap_or_default();
+            return kind::spellings(spec, name, &self.unit(name));
         }
         // What the definition names now it named before, as far as anybody knows.
         let seen = self.seen_as(name, wanted);
-        let digested = seen.as_ref().and_then(|seen| kind::digested(spec, name, seen, namespace.as_str()));
+        let digested = kind::digested(spec, name, &seen, namespace.as_str());
         digested.map(|seen| serde_json::to_string(&seen).unwrap_or_default()).into_iter().collect()
     }
 
     /// A value of a unit without what no answer shows.
-    pub fn without_hidden(&self, name: &str, value: &Json) -> Option<Json> {
+    pub fn without_hidden(&self, name: &str, value: &Json) -> Json {
         kind::without_hidden(self.kind.message(), name, value)
     }
 
     /// Whether a value of a unit contains a secret.
     pub fn has_secret(&self, name: &str, value: &Json) -> bool {
         let spec = self.kind.message();
-        !kind::sealed::digests(spec, kind::keys_of(spec, name, Some(value))).is_empty()
+        !kind::sealed::digests(spec, kind::keys_of(spec, name, value)).is_empty()
     }
 
     /// Whether a value of a unit contains something that no answer shows.
@@ -168,7 +168,7 @@ impl Spec {
     /// Whether a unit has something that no description knows.
     pub fn has_unknown(&self, name: &str) -> bool {
         let (spec, value) = (self.kind.message(), self.unit(name));
-        let keys = kind::keys_of(spec, name, value.as_ref()).owned();
+        let keys = kind::keys_of(spec, name, &value).owned();
         !kind::unknown(spec, &Json::Object(keys), "spec").is_empty()
     }
 
@@ -190,7 +190,7 @@ impl Spec {
         }
         let live = self.unit(name);
         let wanted = if is_same { live.clone() } else { wanted.unit(name) };
-        kind::agrees(spec, name, live.as_ref(), wanted.as_ref())
+        kind::agrees(spec, name, &live, &wanted)
     }
 
     /// Whether a unit of this live spec is as `wanted` wants it, as far as `wanted` names it.
@@ -204,9 +204,8 @@ impl Spec {
         }
         let is_untaken = || {
             let (taken, paths) = self.taken(name, wanted);
-            let live = self.unit(name);
-            let seen = kind::seen_as(self.kind.message(), name, live.as_ref(), taken.as_ref());
-            !paths.is_empty() && seen == taken.and_then(|taken| kind::significant(self.kind.message(), name, &taken))
+            let seen = kind::seen_as(self.kind.message(), name, &self.unit(name), &taken);
+            !paths.is_empty() && seen == kind::significant(self.kind.message(), name, &taken)
         };
         is_seen || is_untaken()
     }
@@ -220,10 +219,7 @@ impl Spec {
     /// Whether a unit of this live spec has something that `wanted` does not name and may have named before.
     pub fn has_more(&self, name: &str, wanted: &Spec) -> bool {
         match self.kind.is_whole() {
-            true => {
-                let [live, wanted] = [self, wanted].map(|spec| spec.unit(name));
-                kind::has_chosen(self.kind.message(), name, live.as_ref(), wanted.as_ref())
-            }
+            true => kind::has_chosen(self.kind.message(), name, &self.unit(name), &wanted.unit(name)),
             false => !self.unnamed(name, wanted).is_empty(),
         }
     }
@@ -236,46 +232,40 @@ impl Spec {
     /// Whether the service took all of a unit of `wanted`, and all of it is something that answers show.
     pub fn shows(&self, name: &str, wanted: &Spec) -> bool {
         let unit = wanted.unit(name);
-        unit.as_ref().is_none_or(|unit| self.without_hidden(name, unit).as_ref() == Some(unit))
-            && self.takes(name, wanted)
+        self.without_hidden(name, &unit) == unit && self.takes(name, wanted)
     }
 
     /// A unit of `wanted` without what no description knows and this live spec does not have, and the paths of that.
-    pub fn taken(&self, name: &str, wanted: &Spec) -> (Option<Json>, Vec<String>) {
-        let live = self.unit(name);
-        let taken = |unit| kind::taken(self.kind.message(), name, live.as_ref(), &unit);
-        wanted.unit(name).map(taken).unwrap_or_default()
+    pub fn taken(&self, name: &str, wanted: &Spec) -> (Json, Vec<String>) {
+        kind::taken(self.kind.message(), name, &self.unit(name), &wanted.unit(name))
     }
 
     /// The paths of a unit of this live spec that `wanted` does not name and no description explains.
     pub fn unnamed(&self, name: &str, wanted: &Spec) -> Vec<String> {
         let spec = self.kind.message();
         let (live, wanted) = (self.unit(name), wanted.unit(name));
-        let is_mirror = |live| kind::is_mirror(spec, name, live, |source| self.unit(source));
-        if wanted.is_none() && live.as_ref().is_some_and(is_mirror) {
+        if wanted.is_null() && kind::is_mirror(spec, name, &live, |source| self.unit(source)) {
             return Vec::new();
         }
-        kind::unnamed(spec, name, live.as_ref(), wanted.as_ref())
+        kind::unnamed(spec, name, &live, &wanted)
     }
 
     /// Whether a unit of this live spec has nothing that the same object did not have `before`, but what the service fills.
     pub fn adds_nothing(&self, name: &str, before: &Spec) -> bool {
-        let [now, was] = [self, before].map(|spec| spec.unit(name));
-        let chooses = || kind::has_chosen_more(self.kind.message(), name, now.as_ref(), was.as_ref());
+        let chooses = || kind::has_chosen_more(self.kind.message(), name, &self.unit(name), &before.unit(name));
         self.unnamed(name, before).is_empty() && !chooses()
     }
 
     /// The paths of a unit of this live spec that are not in `shown`, a part of it, and that no description explains.
     pub fn unnamed_beside(&self, name: &str, shown: &Json) -> Vec<String> {
-        let shown = Some(shown).filter(|shown| !shown.is_null());
-        kind::unnamed(self.kind.message(), name, self.unit(name).as_ref(), shown)
+        kind::unnamed(self.kind.message(), name, &self.unit(name), shown)
     }
 
-    /// Sets a unit, without what was in `before`; `None` removes it.
+    /// Sets a unit, without what was in `before`; `null` removes it.
     ///
     /// # Errors
     /// Why the unit cannot have that value, as [`Spec::live`].
-    pub fn set(&mut self, name: &str, before: Option<&Json>, value: Option<&Json>) -> Result<(), String> {
+    pub fn set(&mut self, name: &str, before: &Json, value: &Json) -> Result<(), String> {
         let spec = self.kind.message();
         let mut keys = self.keys();
         kind::merged(spec, name, &mut keys, before, value);

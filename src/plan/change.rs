@@ -357,14 +357,14 @@ impl Change {
         let unit = unit_at(spec, place);
         let field = self.fields().iter().find(|change| change.field.unit() == Some(unit)).map(|change| &change.after);
         let created = match &self.action {
-            Action::Create { wanted } => wanted.spec.unit(unit),
+            Action::Create { wanted } => Some(wanted.spec.unit(unit)).filter(|value| !value.is_null()),
             _ => None,
         };
         match self.secrets.get(unit).or(field).or(created.as_ref()) {
             None => false,
             // The whole unit goes.
             Some(Json::Null) => true,
-            Some(value) => kind::sealed::provides(spec, kind::keys_of(spec, unit, Some(value)), place),
+            Some(value) => kind::sealed::provides(spec, kind::keys_of(spec, unit, value), place),
         }
     }
 
@@ -374,7 +374,7 @@ impl Change {
         if let Action::Create { wanted } = &self.action {
             return kind::sealed::digests(spec, kind::Keys::All(&wanted.spec.keys()));
         }
-        let units = self.secrets.iter().map(|(unit, value)| kind::keys_of(spec, unit, Some(value)));
+        let units = self.secrets.iter().map(|(unit, value)| kind::keys_of(spec, unit, value));
         units.flat_map(|keys| kind::sealed::digests(spec, keys)).collect()
     }
 

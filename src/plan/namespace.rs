@@ -261,7 +261,7 @@ impl NamespaceBuilder<'_, '_> {
             if unnamed.is_empty() || options.ignored.contains(&field) || goes() {
                 continue;
             }
-            let value = ValueDigest::of(&seen.unit(unit).unwrap_or_default());
+            let value = ValueDigest::of(&seen.unit(unit));
             let note = |path: String| {
                 let (key, is_known, path) = (key.clone(), kind::knows(message, &path), format!("spec.{path}"));
                 match is_known {
@@ -272,8 +272,8 @@ impl NamespaceBuilder<'_, '_> {
             self.plan.notes.extend(unnamed.into_iter().map(note));
         }
         for Difference { field, live: before, desired } in differences {
-            let shown = |unit| seen.without_hidden(unit, before).unwrap_or_default();
-            let unnamed = field.unit().map(|unit| seen.unnamed_beside(unit, &shown(unit))).unwrap_or_default();
+            let beside = |unit| seen.unnamed_beside(unit, &seen.without_hidden(unit, before));
+            let unnamed = field.unit().map(beside).unwrap_or_default();
             let dropped = unnamed.into_iter().map(|path| format!("spec.{path}"));
             let dropped = dropped.filter(|path| field.drops(path, live, before, desired));
             self.plan.notes.extend(dropped.map(|path| Note::DroppedField { key: key.clone(), path }));

@@ -411,7 +411,7 @@ pub(super) fn lost(
     let was = &original.spec;
     // Where another option of a group is shown, the service made that of it.
     let is_lost = |unit: &&str| {
-        was.unit(unit).is_none() && !units.contains_key(*unit) && applied.has_hidden(&Field::of_unit(unit))
+        was.unit(unit).is_null() && !units.contains_key(*unit) && applied.has_hidden(&Field::of_unit(unit))
     };
     kind::units(was.kind().message()).find(is_lost).map(|unit| format!("spec.{unit}"))
 }

@@ -124,7 +124,7 @@ fn what_no_answer_shows_is_created_again_only_of_the_definition_that_was_applied
         let World { desired, .. } = World::new().defined(definition.clone());
         let plan = rolled_back(vec![deleted(&was)], Vec::new(), &[desired]);
         match (plan.changes.as_slice(), plan.blocked.as_slice()) {
-            ([Change { action: Action::Create { wanted }, .. }], []) => wanted.spec.unit("expiration"),
+            ([Change { action: Action::Create { wanted }, .. }], []) => Some(wanted.spec.unit("expiration")),
             ([], [BlockedChange { reason: BlockReason::Unchangeable(Unchangeable::SecretBefore { .. }), .. }]) => None,
             _ => panic!("{plan:?}"),
         }

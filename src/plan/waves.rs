@@ -184,7 +184,7 @@ pub fn target_keys(object: &Object) -> BTreeSet<Key> {
 /// What an object refers to.
 pub fn targets(object: &Object) -> Vec<Target> {
     let message = object.key.kind.message();
-    let of_unit = |(unit, value): (&str, Json)| kind::references(message, kind::keys_of(message, unit, Some(&value)));
+    let of_unit = |(unit, value): (&str, Json)| kind::references(message, kind::keys_of(message, unit, &value));
     object.spec.referring().flat_map(of_unit).collect()
 }
 

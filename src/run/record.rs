@@ -347,7 +347,7 @@ mod tests {
         };
         let record = RunRecord { header, entries: entries.collect(), closing: None, torn: false };
         let found = |write: &&Intent| write.before.as_ref().expect("a before-image").endpoint.spec.unit("port");
-        let port = |write: &&Intent| found(write).and_then(|port| port.as_u64()).unwrap_or_default();
+        let port = |write: &&Intent| found(write).as_u64().unwrap_or_default();
         record.writes().iter().map(|write| (write.key.name.to_string(), port(write))).collect()
     }
 

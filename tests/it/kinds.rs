@@ -217,9 +217,8 @@ fn compared(kind: &'static Kind, wanted: &Value, live: &Value) -> (Vec<String>, 
     let (live, wanted) = (kind::canonical(kind.message(), live.clone()), kind::named(kind.message(), known));
     let units: BTreeSet<&String> = live.keys().chain(wanted.keys()).collect();
     let is_other = |unit: &&&String| {
-        let (live, wanted) = (live.get(**unit), wanted.get(**unit));
-        let wanted_form = wanted.and_then(|wanted| kind::significant(kind.message(), unit, wanted));
-        kind::seen_as(kind.message(), unit, live, wanted) != wanted_form
+        let [live, wanted] = [&live, &wanted].map(|units| units.get(**unit).unwrap_or(&Value::Null));
+        kind::seen_as(kind.message(), unit, live, wanted) != kind::significant(kind.message(), unit, wanted)
     };
     let unnamed = units.iter().flat_map(|unit| shown.unnamed(unit, &written));
     let unnamed = unnamed.map(|path| format!("{}: {path}", kind.name)).collect();

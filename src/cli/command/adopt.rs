@@ -205,7 +205,7 @@ fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
 fn new_secrets(taken: &ValueToAdopt, loaded: &Loaded) -> Vec<String> {
     let spec = taken.key.kind.message();
     let live = taken.unnamed.as_ref().unwrap_or(&taken.live);
-    let live = taken.field.unit().map_or(kind::Keys::None, |unit| kind::keys_of(spec, unit, Some(live)));
+    let live = taken.field.unit().map_or(kind::Keys::None, |unit| kind::keys_of(spec, unit, live));
     let definition = loaded.desired.definitions.get(&taken.key);
     let before = definition.map(|definition| kind::sealed::places(spec, &definition.endpoint.spec.json()));
     let mut places = kind::sealed::places(spec, &Json::Object(live.owned()));
@@ -249,7 +249,7 @@ fn units_of<'k>(session: &Session<'_>, live: &Live, key: &'k Key) -> Vec<(&'k Ke
     }
     let spec = &object.endpoint.spec;
     let is_unnamed = |name: &&str| !spec.unnamed(name, wanted).is_empty();
-    let whole = |name: &str| (key, name.to_owned(), spec.unit(name).unwrap_or_default());
+    let whole = |name: &str| (key, name.to_owned(), spec.unit(name));
     spec.names().filter(is_unnamed).map(whole).collect()
 }
 
@@ -261,7 +261,7 @@ async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Res
     for one in wanted {
         let spec = one.key.kind.message();
         let live = one.unnamed.as_ref().unwrap_or(&one.live);
-        let keys = one.field.unit().map_or(kind::Keys::None, |unit| kind::keys_of(spec, unit, Some(live)));
+        let keys = one.field.unit().map_or(kind::Keys::None, |unit| kind::keys_of(spec, unit, live));
         if kind::references(spec, keys).is_empty() {
             continue;
         }

@@ -361,7 +361,7 @@ fn keeps_hidden(was: &Json, merged: &Json, is: &Json) -> bool {
 /// Whether there is a secret in the live value.
 fn has_secret(wanted: &ValueToAdopt) -> bool {
     let (spec, live) = (wanted.key.kind.message(), wanted.unnamed.as_ref().unwrap_or(&wanted.live));
-    let keys = wanted.field.unit().map(|unit| kind::keys_of(spec, unit, Some(live)));
+    let keys = wanted.field.unit().map(|unit| kind::keys_of(spec, unit, live));
     keys.is_some_and(|keys| !kind::sealed::digests(spec, keys).is_empty())
 }
 

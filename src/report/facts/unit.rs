@@ -84,7 +84,7 @@ pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let (spec, unit) = (kind.message(), change.field.unit().unwrap_or_default());
     let path = if kind::is_group(spec, unit) { "spec".to_owned() } else { format!("spec.{unit}") };
     let mut edits = Vec::new();
-    let significant = kind::significant(spec, unit, &change.after);
+    let significant = Some(kind::significant(spec, unit, &change.after)).filter(|value| !value.is_null());
     let none = Described::of(spec).word_of_none(unit);
     let shown = |value| if value == &Json::Null { none.as_ref().unwrap_or(value) } else { value };
     let wanted = Wanted { value: Some(shown(&change.after)), significant: significant.as_ref() };

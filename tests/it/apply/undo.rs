@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use trueup::plan::{BlockReason, Note};
 use trueup::sandbox::Scenario;
 
@@ -40,8 +40,8 @@ async fn what_somebody_changed_since_is_blocked_three_ways_and_other_fields_stay
     assert_eq!((&field.planned, &field.now, &field.wanted), (&json!(2), &json!(7), &json!(1)));
     assert!(all_done(&bench.apply(undo).await));
     let live = bench.endpoints().await;
-    assert_eq!(live[&key("c")].spec.unit("port"), Some(7.into()));
-    assert_eq!((live[&key("d")].spec.unit("port"), live[&key("d")].description.as_str()), (Some(1.into()), "theirs"));
+    assert_eq!(live[&key("c")].spec.unit("port"), 7);
+    assert_eq!((live[&key("d")].spec.unit("port"), live[&key("d")].description.as_str()), (1.into(), "theirs"));
 }
 
 #[tokio::test]
@@ -79,8 +79,8 @@ async fn an_annotation_that_only_the_run_knows_is_taken_back() {
     let before = bench.endpoints().await;
     let mut named = plain;
     named.annotations = [("a".to_owned(), "y".to_owned())].into_iter().collect();
-    named.spec.set("port", None, Some(&json!(2))).expect("a port");
-    named.spec.set("protocol", None, Some(&json!("UDP"))).expect("a protocol");
+    named.spec.set("port", &Json::Null, &json!(2)).expect("a port");
+    named.spec.set("protocol", &Json::Null, &json!("UDP")).expect("a protocol");
     let outcome = bench.apply(bench.plan(vec![named, endpoint("e5", 1)]).await).await;
     assert!(all_done(&outcome), "{outcome:?}");
     assert!(all_done(&bench.apply(bench.rollback(&outcome.run).await).await));

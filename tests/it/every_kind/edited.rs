@@ -158,7 +158,7 @@ fn differences(live: &BTreeMap<Key, Object>, before: &BTreeMap<Key, Object>, wit
         for unit in units.filter(|_| with_unnamed) {
             let field = Field::of_unit(unit);
             let one = wanted.entry(field.clone()).or_insert_with(|| new(field.clone(), field.value(defined)));
-            one.unnamed = live.spec.unit(unit);
+            one.unnamed = Some(live.spec.unit(unit));
         }
         all.extend(wanted.into_values());
     }

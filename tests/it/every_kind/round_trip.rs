@@ -506,7 +506,7 @@ fn pending_secrets(bench: &mut Bench, desired: &Desired, read: &ListRead, at: &s
     let pending = load(&texts).unwrap_or_else(|(_, problems)| panic!("{at}: {:#?}", problems[0]));
     let hidden = |(key, definition): (&Key, &Definition)| {
         let then = &desired.definitions[key].endpoint.spec;
-        let units = definition.endpoint.spec.units().filter(|(unit, value)| then.unit(unit).as_ref() != Some(value));
+        let units = definition.endpoint.spec.units().filter(|(unit, value)| then.unit(unit) != *value);
         units
             .map(|(unit, _)| IgnoreRule { object: format!("{}:*", bench.kind.name), field: Unit::of_unit(unit) })
             .collect::<Vec<_>>()
@@ -552,7 +552,7 @@ fn taken_out(bench: &mut Bench, read: &ListRead, at: &str, found: &mut Found) {
         for FieldChange { field, before, .. } in change.fields() {
             // A zero that is written makes nothing differ.
             let spec = &less.definitions[&change.key].endpoint.spec;
-            let after = field.unit().and_then(|unit| spec.seen_as(unit, spec)).unwrap_or_default();
+            let after = field.unit().map(|unit| spec.seen_as(unit, spec)).unwrap_or_default();
             // Of what no answer shows nothing is known.
             let is_unseen = before.is_null() && after == json!({});
             assert!(

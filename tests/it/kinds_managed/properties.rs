@@ -65,15 +65,16 @@ fn a_change_in_the_console_is_seen_in_an_object_of_every_kind_and_undone_alone()
         let differs = |spec: &Value| {
             let live = units(spec);
             definition.iter().any(|(unit, wanted)| {
-                let seen = kind::seen_as(kind.message(), unit, live.get(unit), Some(wanted));
+                let seen = kind::seen_as(kind.message(), unit, live.get(unit).unwrap_or(&Value::Null), wanted);
                 seen != kind::significant(kind.message(), unit, wanted)
             })
         };
         // What is fixed within an item of a list is beyond a replace too.
         let is_beyond = |spec: &Value| {
             let live = units(spec);
+            let live = |unit| live.get(unit).unwrap_or(&Value::Null);
             let mut units = definition.iter();
-            units.any(|(unit, wanted)| kind::fixed(kind.message(), unit, live.get(unit), Some(wanted)).is_some())
+            units.any(|(unit, wanted)| kind::fixed(kind.message(), unit, live(unit), wanted).is_some())
         };
         for spec in edited {
             let body = json!({"metadata": before["metadata"], "spec": spec});
@@ -240,9 +241,9 @@ fn what_no_definition_names_stays_with_its_item_whatever_happens_to_the_list() {
         let (live, wanted) = (servers(&mut specs, 6), servers(&mut specs, 6));
         let mut spec = json!({"origin_servers": written(&live, true), "port": 80});
         let definition = written(&wanted, false);
-        let wanted_list = Some(&definition).filter(|_| !wanted.is_empty());
+        let wanted_list = if wanted.is_empty() { &Value::Null } else { &definition };
         let object = spec.as_object_mut().expect("an object");
-        kind::merged(pool, "origin_servers", object, None, wanted_list);
+        kind::merged(pool, "origin_servers", object, &Value::Null, wanted_list);
         let merged = spec["origin_servers"].as_array().cloned().unwrap_or_default();
         assert_eq!(merged.len(), wanted.len(), "round {round}: {live:?} {wanted:?}");
         // An item of the same content is the same one, by itself and alone; one between the same neighbours may have changed.
@@ -263,7 +264,7 @@ fn what_no_definition_names_stays_with_its_item_whatever_happens_to_the_list() {
         // A second time changes nothing.
         let before = spec.clone();
         let object = spec.as_object_mut().expect("an object");
-        kind::merged(pool, "origin_servers", object, None, wanted_list);
+        kind::merged(pool, "origin_servers", object, &Value::Null, wanted_list);
         assert_eq!(spec, before, "round {round}");
     }
 }
