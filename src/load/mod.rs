@@ -90,10 +90,7 @@ pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnosti
 /// # Errors
 /// Everything that is wrong in the settings.
 pub fn settings(path: &Path, options: &LoadOptions) -> Result<Config, Diagnostics> {
-    let origin = on_disk(&resolved(path)?, options)?;
-    let mut problems = Vec::new();
-    let config = config_of(&origin, options, &mut problems);
-    if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1).below(origin.root())) }
+    sound_config(&on_disk(&resolved(path)?, options)?, options)
 }
 
 /// Which layer sets each setting of the stack that `path` lies in, for the environment of `options`.
@@ -101,8 +98,8 @@ pub fn settings(path: &Path, options: &LoadOptions) -> Result<Config, Diagnostic
 /// # Errors
 /// Everything that is wrong in the settings.
 pub fn explained_settings(path: &Path, options: &LoadOptions) -> Result<Vec<ExplainedSetting>, Diagnostics> {
-    settings(path, options)?;
     let origin = on_disk(&resolved(path)?, options)?;
+    sound_config(&origin, options)?;
     if origin.stack() == StackFile::Missing {
         return Ok(Vec::new());
     }
@@ -140,9 +137,7 @@ pub fn takes(config: &Config, environment: Option<&str>, path: &str) -> bool {
 /// Everything that is wrong in them.
 pub fn settings_of(file: Option<SourceFile>, options: &LoadOptions) -> Result<Config, Diagnostics> {
     let files = file.into_iter().map(|file| (config::FILE.into(), file.bytes)).collect();
-    let mut problems = Vec::new();
-    let config = config_of(&FileOrigin::Memory { files }, options, &mut problems);
-    if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1)) }
+    sound_config(&FileOrigin::Memory { files }, options)
 }
 
 /// The files that `path` selects, of definitions and of the overlays of every environment, in canonical form.
@@ -154,13 +149,9 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
     // The overlays of every environment are formatted, whichever is chosen.
     let options = LoadOptions { environment: None, ..options.clone() };
     let origin = on_disk(&given, &options)?;
-    let mut problems = Vec::new();
-    let config = config_of(&origin, &options, &mut problems);
-    let directory = origin.root();
     // Without its settings, files that they leave out would be written.
-    if !problems.is_empty() {
-        return Err(Diagnostics::new(problems, 1).below(directory));
-    }
+    let config = sound_config(&origin, &options)?;
+    let (directory, mut problems) = (origin.root(), Vec::new());
     let mut files = format::files(&origin, &config, &mut problems);
     let is_whole = given == directory;
     if !is_whole {
@@ -311,6 +302,13 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
     let notes = Diagnostics::new(ineffective.into_iter().chain(notes).collect(), count).list;
     let (origin, options) = (Arc::new(origin), options.clone());
     Ok(Loaded { config, root, stack, desired, removed, notes, unused, origin, options })
+}
+
+/// The settings, where nothing is wrong with them.
+fn sound_config(origin: &FileOrigin, options: &LoadOptions) -> Result<Config, Diagnostics> {
+    let mut problems = Vec::new();
+    let config = config_of(origin, options, &mut problems);
+    if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1).below(origin.root())) }
 }
 
 fn config_of(origin: &FileOrigin, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
