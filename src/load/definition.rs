@@ -5,7 +5,7 @@ use super::diagnostic::Diagnostic;
 use super::fields::{FieldProblem, Fields, first_line};
 use super::item::{Item, MapEntry, TextSpan, Value};
 use super::suggestion::did_you_mean;
-use crate::kind::{self, snake};
+use crate::kind::{KindName, snake};
 use crate::model::{Location, Object, Problem, SERVICE_KEYS, SealedSecrets, Segment};
 
 /// The key of a document that removes a definition.
@@ -30,7 +30,7 @@ pub(super) fn is_other_kind(root: &Item<'_>) -> bool {
 
 /// Whether a `kind` is that of another document of ours; what commands write has a format version.
 pub(super) fn names_other_kind(kind: &str, has_version: bool) -> bool {
-    OTHER_KINDS.contains(&kind) || (has_version && !kind.is_empty() && kind::find(kind).is_none())
+    OTHER_KINDS.contains(&kind) || (has_version && !kind.is_empty() && KindName::find(kind).is_none())
 }
 
 /// Only a document of an overlay removes.
@@ -55,7 +55,7 @@ pub(super) fn service_keys(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diag
 
 /// The error for a text that is no kind, with the nearest one.
 pub(super) fn unknown_kind_error(at: &TextSpan<'_>, text: &str) -> Diagnostic {
-    let near = did_you_mean(text, kind::all().map(|kind| kind.name), String::new);
+    let near = did_you_mean(text, KindName::all().map(KindName::as_str), String::new);
     at.error(format!("unknown kind `{text}`"), near)
 }
 

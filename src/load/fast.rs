@@ -9,7 +9,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use super::definition::names_other_kind;
 use super::plain::{MessageSeed, doubt};
 use super::text::{Language, SourceText};
-use crate::kind::{self, Kind, KindName};
+use crate::kind::KindName;
 use crate::model::{Json, WireMetadata};
 
 /// Documents of one file.
@@ -18,7 +18,7 @@ pub(super) const MOST_DOCUMENTS: usize = 20_000;
 /// A document as it is written.
 #[derive(Debug)]
 pub(super) struct PlainDocument {
-    pub(super) kind: &'static Kind,
+    pub(super) kind: KindName,
     pub(super) metadata: WireMetadata,
     pub(super) spec: Json,
 }
@@ -58,14 +58,14 @@ impl<'de> Visitor<'de> for DocumentVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PlainDocument, A::Error> {
-        let (mut kind, mut metadata, mut spec) = (KindName::ENDPOINT.kind(), None, None);
+        let (mut kind, mut metadata, mut spec) = (KindName::ENDPOINT, None, None);
         let mut seen: Vec<String> = Vec::with_capacity(3);
         while let Some(key) = map.next_key::<String>()? {
             if seen.contains(&key) {
                 return Err(doubt());
             }
             match key.as_str() {
-                "kind" if spec.is_none() => kind = kind::find(&map.next_value::<String>()?).ok_or_else(doubt)?,
+                "kind" if spec.is_none() => kind = KindName::find(&map.next_value::<String>()?).ok_or_else(doubt)?,
                 "metadata" => metadata = map.next_value::<Option<WireMetadata>>()?,
                 "spec" => spec = Some(map.next_value_seed(MessageSeed(kind.message()))?),
                 _ => return Err(doubt()),

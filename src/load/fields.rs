@@ -8,7 +8,7 @@ use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::suggestion::nearest;
 use super::text::Language;
 use super::tree::TextStyle;
-use crate::kind::{self, Field, Flag, Kind, Message, camel, snake};
+use crate::kind::{self, Field, Flag, KindName, Message, camel, snake};
 use crate::model::Segment;
 
 /// Keys under which people write a secret into settings, which have none.
@@ -155,18 +155,18 @@ pub(super) struct Decoder {
     pub(super) faults: Vec<FieldProblem>,
     /// The kind of the object, whose description says where an unknown key belongs, and may be older than it. Its keys are
     /// also read in the `camelCase` that the vendor's tool prints; settings have no kind.
-    kind: Option<&'static Kind>,
+    kind: Option<KindName>,
 }
 
 impl Decoder {
-    pub(super) fn new(kind: Option<&'static Kind>) -> Self {
+    pub(super) fn new(kind: Option<KindName>) -> Self {
         Self { faults: Vec::new(), kind }
     }
 
     /// The key of the mapping that an unknown key belongs under.
     fn home(&self, key: &str) -> Option<&'static str> {
         let is_of_metadata = kind::metadata().field(key).is_some();
-        self.kind.and_then(|kind| if is_of_metadata { Some("metadata") } else { kind.home(key) })
+        self.kind.and_then(|kind| if is_of_metadata { Some("metadata") } else { kind.kind().home(key) })
     }
 
     pub(super) fn fault(&mut self, path: &[Segment], fault: impl Into<Fault>) {
@@ -357,7 +357,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
             let allowed = match (names.as_slice(), self.decoder.kind) {
                 ([], _) => "nothing is allowed here".to_owned(),
                 (names, Some(kind)) if names.len() > MOST_ALLOWED => {
-                    let (count, kind) = (names.len(), kind.name);
+                    let count = names.len();
                     format!("to list the {count} fields that are allowed here: trueup explain {kind}.{}", keys())
                 }
                 (names, _) => format!("allowed here: {}", names.join(", ")),
@@ -371,10 +371,10 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
                 }
                 _ => String::new(),
             };
-            let is_newer = |kind: &&Kind| kind.name != kind::ENDPOINT && label.is_none() && keys().starts_with("spec");
+            let is_newer = |kind: &KindName| !kind.is_endpoint() && label.is_none() && keys().starts_with("spec");
             let allowed = match self.decoder.kind.filter(is_newer) {
                 Some(kind) => {
-                    let path = format!("{}.{}.{}", kind.name, keys(), snake(&entry.key));
+                    let path = format!("{kind}.{}.{}", keys(), snake(&entry.key));
                     format!("{allowed}; if it is newer than this trueup, list it in trueup.yaml: `unchecked: [{path}]`")
                 }
                 None => allowed,

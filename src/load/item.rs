@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::diagnostic::Diagnostic;
 use super::text::{Position, SourceText};
 use super::tree::{AliasTarget, NodeId, NodeShape, TextStyle, Tree};
-use crate::kind::{self, Kind, KindName};
+use crate::kind::{self, KindName};
 use crate::model::{Json, SourceLocation};
 
 /// Values of one document after every alias is followed.
@@ -153,14 +153,9 @@ impl<'s> Item<'s> {
         }
     }
 
-    /// The kind of a document, that of one that names no known kind.
-    pub(super) fn described_kind(&self) -> &'static Kind {
-        self.described().unwrap_or(KindName::ENDPOINT.kind())
-    }
-
     /// The kind of a document of another kind than endpoint.
-    pub(super) fn described(&self) -> Option<&'static Kind> {
-        self.get("kind")?.text().filter(|name| *name != kind::ENDPOINT).and_then(kind::find)
+    pub(super) fn described(&self) -> Option<KindName> {
+        self.get("kind")?.text().and_then(KindName::find).filter(|kind| !kind.is_endpoint())
     }
 
     /// The key of a document, as text.

@@ -3,13 +3,13 @@
 
 use std::borrow::Cow;
 
-use crate::kind::{self, Field, FieldKind, Flag, Kind, KindName, Message, snake};
+use crate::kind::{self, Field, FieldKind, Flag, KindName, Message, snake};
 
 /// One level of a document.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Level {
     /// The root of an object.
-    Object(&'static Kind),
+    Object(KindName),
     /// Its metadata.
     Metadata,
     /// A mapping with the fields of a message.
@@ -28,13 +28,13 @@ pub(super) enum Level {
 
 impl Level {
     /// The root of a document.
-    pub(super) fn root(kind: Option<&'static Kind>) -> Self {
-        Level::Object(kind.unwrap_or(KindName::ENDPOINT.kind()))
+    pub(super) fn root(kind: Option<KindName>) -> Self {
+        Level::Object(kind.unwrap_or_default())
     }
 
     /// The level at a path of a document of this kind, items of lists by their number.
     pub(super) fn at(kind: KindName, path: &[String]) -> Self {
-        path.iter().fold(Level::Object(kind.kind()), |level, key| level.below(key))
+        path.iter().fold(Level::Object(kind), |level, key| level.below(key))
     }
 
     /// The level of this key in snake case, or of this item.

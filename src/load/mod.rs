@@ -353,7 +353,7 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Defin
     let mut found = Vec::with_capacity(documents.len());
     for (document, plain) in documents.into_iter().enumerate() {
         let PlainDocument { kind, metadata, spec } = plain;
-        if !model::warnings(kind.into(), &metadata).is_empty() {
+        if !model::warnings(kind, &metadata).is_empty() {
             return None;
         }
         let (object, problems) = object::assembled(kind, metadata, Some(spec), context.config);

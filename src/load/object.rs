@@ -13,7 +13,7 @@ use super::fields::{Decoder, Fault, Fields, Place, described, first_line};
 use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
 use super::rules;
 use super::suggestion::did_you_mean;
-use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, KindName, Message, Part, Rule, Unit};
+use crate::kind::{self, Field, FieldKind, Flag, Group, KindName, Message, Part, Rule, Unit};
 use crate::model::{self, Json, Object, Problem, SealedSecrets, Segment, WireMetadata};
 
 /// The option of a secret that holds it as it is.
@@ -39,7 +39,7 @@ pub(super) fn examine(root: &Item<'_>, config: &Config) -> Result<Examined, Vec<
     }
     match unknown_kind(root) {
         Some(problems) => Err(problems),
-        None => read(root, root.described_kind(), config),
+        None => read(root, root.described().unwrap_or_default(), config),
     }
 }
 
@@ -61,11 +61,11 @@ fn missing_kind(root: &Item<'_>) -> Option<Diagnostic> {
     if root.entries().iter().any(|entry| entry.key == "kind") {
         return None;
     }
-    let has = |kind: &Kind, key: &str| kind.message().field(&kind.message().spelled(key)).is_some();
+    let has = |kind: KindName, key: &str| kind.message().field(&kind.message().spelled(key)).is_some();
     let spec = root.get("spec")?.entries();
-    let stray = spec.iter().find(|entry| !has(KindName::ENDPOINT.kind(), &entry.key))?;
-    let has_all = |kind: &&Kind| spec.iter().all(|entry| has(kind, &entry.key));
-    let names: Vec<String> = kind::all().filter(has_all).map(|kind| format!("`kind: {}`", kind.name)).collect();
+    let stray = spec.iter().find(|entry| !has(KindName::ENDPOINT, &entry.key))?;
+    let has_all = |kind: &KindName| spec.iter().all(|entry| has(*kind, &entry.key));
+    let names: Vec<String> = KindName::all().filter(has_all).map(|kind| format!("`kind: {kind}`")).collect();
     if names.is_empty() || names.len() > MOST_KINDS {
         return None;
     }
@@ -74,13 +74,13 @@ fn missing_kind(root: &Item<'_>) -> Option<Diagnostic> {
 }
 
 /// Reads such a document, which is a mapping.
-fn read(root: &Item<'_>, kind: &'static Kind, config: &Config) -> Result<Examined, Vec<Diagnostic>> {
+fn read(root: &Item<'_>, kind: KindName, config: &Config) -> Result<Examined, Vec<Diagnostic>> {
     let mut decoder = Decoder::new(Some(kind));
     let mut reader = ObjectReader {
         kind,
         config,
         namespace: String::new(),
-        at: format!("{}.spec", kind.name),
+        at: format!("{kind}.spec"),
         notes: Vec::new(),
         sealed: SealedSecrets::default(),
     };
@@ -95,14 +95,14 @@ fn read(root: &Item<'_>, kind: &'static Kind, config: &Config) -> Result<Examine
         reader.namespace = metadata.as_ref().and_then(|metadata| metadata.namespace.clone()).unwrap_or_default();
         let place = fields.given_at("spec");
         let is_written = place.is_some();
-        spec = place.and_then(|place| reader.message(fields.decoder, place, kind.spec));
+        spec = place.and_then(|place| reader.message(fields.decoder, place, kind.kind().spec));
         fields.finish();
         if !is_written && !decoder.is_faulty(&["spec".into()]) {
             decoder.fault(&[], at.error("`spec` is missing", "an object needs a `spec`"));
         }
     }
     let metadata = metadata.unwrap_or_default();
-    let warnings = model::warnings(kind.into(), &metadata);
+    let warnings = model::warnings(kind, &metadata);
     let (object, mut found) = assembled(kind, metadata, spec, config);
     found.retain(|problem| !decoder.faults.iter().any(|fault| follows(problem, fault)));
     let is_faulty = !decoder.faults.is_empty();
@@ -144,26 +144,25 @@ fn metadata(mut fields: Fields<'_, '_, '_>) -> WireMetadata {
 
 /// The object with this metadata and spec, or why it is none; and what its rules find beyond its description.
 pub(super) fn assembled(
-    kind: &'static Kind,
+    kind: KindName,
     metadata: WireMetadata,
     spec: Option<Json>,
     config: &Config,
 ) -> (Result<Object, String>, Vec<Problem>) {
-    let name = KindName::from(kind);
-    let mut found = model::check(name, &metadata);
+    let mut found = model::check(kind, &metadata);
     found.extend(names(&metadata, kind));
     let mut spec = spec.unwrap_or_default();
-    if !name.is_whole() {
-        kind::add_namespaces(name.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
+    if !kind.is_whole() {
+        kind::add_namespaces(kind.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
     }
     found.extend(rules::check(config, &metadata));
-    let object = metadata.written(name, spec);
+    let object = metadata.written(kind, spec);
     found.extend(object.iter().flat_map(|object| rules::check_room(config, object)));
     (object, found)
 }
 
 /// What is wrong with where an object is, beyond what holds for every kind.
-fn names(metadata: &WireMetadata, kind: &Kind) -> Vec<Problem> {
+fn names(metadata: &WireMetadata, kind: KindName) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (key, value) in [("name", &metadata.name), ("namespace", &metadata.namespace)] {
         if value.as_ref().is_none_or(String::is_empty) {
@@ -172,9 +171,9 @@ fn names(metadata: &WireMetadata, kind: &Kind) -> Vec<Problem> {
         }
     }
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
-    if !namespace.is_empty() && !kind.can_be_in(namespace) {
-        let what = format!("an object of the kind `{}` cannot be in the namespace `{namespace}`", kind.name);
-        let allowed = kind.namespaces.join("` or `").replace("user", "a namespace of your own");
+    if !namespace.is_empty() && !kind.kind().can_be_in(namespace) {
+        let what = format!("an object of the kind `{kind}` cannot be in the namespace `{namespace}`");
+        let allowed = kind.kind().namespaces.join("` or `").replace("user", "a namespace of your own");
         problems.push(Problem::value(
             vec!["metadata".into(), "namespace".into()],
             what,
@@ -185,7 +184,7 @@ fn names(metadata: &WireMetadata, kind: &Kind) -> Vec<Problem> {
 }
 
 struct ObjectReader<'r> {
-    kind: &'static Kind,
+    kind: KindName,
     config: &'r Config,
     /// That of the object; empty where it has none.
     namespace: String,
@@ -425,7 +424,7 @@ impl ObjectReader<'_> {
             let digest = self.sealed.insert(value?);
             return Some(json!({"sealed": digest}));
         } else {
-            let help = format!("`trueup schema --kind {}` has its form; the value is not shown", self.kind.name);
+            let help = format!("`trueup schema --kind {}` has its form; the value is not shown", self.kind);
             (format!("the secret `{}` does not have the form of one", place.name()), help)
         };
         decoder.fault(&place.path, place.at.error(what, "").with_help(help));

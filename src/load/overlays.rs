@@ -343,6 +343,6 @@ fn key_of(item: &Item<'_>, variables: &Variables) -> Option<String> {
         substitute(&mut part, variables, &mut Vec::new());
         part.text().filter(|text| !text.is_empty()).map(str::to_owned)
     };
-    let kind = item.described().map(|kind| format!("{}:", kind.name)).unwrap_or_default();
+    let kind = item.described().map(|kind| format!("{kind}:")).unwrap_or_default();
     Some(format!("{kind}{}/{}", part("namespace")?, part("name")?))
 }

@@ -13,7 +13,7 @@ use super::suggestion::nearest;
 use super::text::SourceText;
 use super::tree::{AliasTarget, Documents, NodeId, NodeShape, TextStyle, Tree};
 use super::variable;
-use crate::kind::{self, Flag, snake};
+use crate::kind::{self, Flag, KindName, snake};
 
 /// Values that are looked at, aliases followed; what has more counts as secret.
 const MOST_VALUES: usize = 200_000;
@@ -78,7 +78,7 @@ fn root_level(tree: &Tree<'_>, root: NodeId) -> Level {
     match (scalar(tree, *key), scalar(tree, *value)) {
         (Some(("kind", _)), Some((kind::ENDPOINT, _))) => Level::root(None),
         (Some(("kind", _)), Some((name, TextStyle::Plain))) if is_null(name) => Level::root(None),
-        (Some(("kind", _)), Some((name, _))) => kind::find(name).map_or(Level::Unknown, Level::Object),
+        (Some(("kind", _)), Some((name, _))) => KindName::find(name).map_or(Level::Unknown, Level::Object),
         _ => Level::Unknown,
     }
 }

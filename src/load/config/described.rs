@@ -383,7 +383,7 @@ pub(super) fn field(text: &str, object: &str) -> Option<Field> {
     if text.strip_prefix("spec.").is_some_and(|rest| rest.contains(['.', '['])) {
         return None;
     }
-    let of_any = || kind::all().find_map(|kind| Field::of_kind(kind.into(), text).and(Field::of_key(text)));
+    let of_any = || KindName::all().find_map(|kind| Field::of_kind(kind, text).and(Field::of_key(text)));
     match object.contains(':') && !object.starts_with("endpoint:") {
         true => of_any().or_else(|| Field::from_path(text)),
         false => Field::from_path(text).or_else(of_any),

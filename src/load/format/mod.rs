@@ -19,7 +19,7 @@ use super::source::{FileFilter, FileOrigin};
 use super::splice::{line_break, spliced};
 use super::text::{Language, SourceText};
 use super::tree::{Documents, NodeShape, Tree};
-use crate::kind::{self, snake};
+use crate::kind::{KindName, snake};
 use crate::model::SERVICE_KEYS;
 
 /// The files of a stack, formatted.
@@ -142,7 +142,7 @@ fn is_definition(tree: &Tree<'_>, source: &SourceText) -> bool {
     // The documents of other programs have such keys as well, such as those of Kubernetes.
     let is_kind = |item: &Item<'_>| {
         let kind = item.get("kind").and_then(Item::text);
-        kind.is_none_or(|kind| kind.contains("${") || kind::find(kind).is_some())
+        kind.is_none_or(|kind| kind.contains("${") || KindName::find(kind).is_some())
     };
     keys().any(|key| matches!(key, "metadata" | "spec"))
         && keys().all(is_key)

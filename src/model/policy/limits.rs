@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{GateMode, Gates, Guards, Prune, Safeguards};
-use crate::kind::{self, KindName};
+use crate::kind::KindName;
 use crate::model::{Name, Namespace};
 
 /// Limits from outside the repository: the most that a configuration may set. Everything that a policy
@@ -42,7 +42,7 @@ impl Default for Policy {
                     events_threshold: u64::MAX,
                 },
                 ignore: BTreeSet::new(),
-                strict: kind::all().map(KindName::from).collect(),
+                strict: KindName::all().collect(),
                 ownership_annotations: false,
                 version_checked: true,
             },
