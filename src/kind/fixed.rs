@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::compare::live_of;
-use super::hidden::{conceal, is_hidden};
+use super::hidden::{is_hidden, without_hidden_keys};
 use super::spec::{keys_of, without_zeros};
 use super::walk::messages;
 use super::{Field, Flag, Group, GroupFlag, Message};
@@ -16,11 +16,7 @@ pub fn fixed(of: &Message, unit: &str, live: &Json, wanted: &Json) -> Option<Str
     }
     let (live, wanted) = (keys_of(of, unit, live).owned(), keys_of(of, unit, wanted).owned());
     let wanted = without_zeros(of, wanted);
-    let shown = |mut keys: Map<String, Json>| {
-        conceal(of, &mut keys);
-        keys
-    };
-    let is_shown = shown(live.clone()) != shown(wanted.clone());
+    let is_shown = without_hidden_keys(of, live.clone()) != without_hidden_keys(of, wanted.clone());
     // Where all that answers show is equal, the difference is in what they do not show.
     if is_shown { fixed_below(of, "spec", Some(&live), &wanted) } else { fixed_hidden(of, "spec", &wanted) }
 }

@@ -13,9 +13,7 @@ pub fn hidden(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
 
 /// The value of a unit as answers show it.
 pub fn without_hidden(spec: &Message, unit: &str, value: &Json) -> Json {
-    let mut keys = keys_of(spec, unit, value).owned();
-    conceal(spec, &mut keys);
-    value_of(spec, unit, keys)
+    value_of(spec, unit, without_hidden_keys(spec, keys_of(spec, unit, value).owned()))
 }
 
 /// The units of which a replace that leaves them out resets what no answer shows. It keeps what only a create has, and is not
@@ -64,18 +62,18 @@ fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
     (!found.is_empty()).then_some(Json::Object(found))
 }
 
-/// Takes out of the keys of a message what no answer shows.
-pub(super) fn conceal(message: &Message, keys: &mut Map<String, Json>) {
-    if !message.hides() {
-        return;
-    }
-    keys.retain(|key, value| {
-        let Some(field) = message.field(key) else { return true };
-        each_message_mut(field, value, &mut |below, value| {
-            if let Json::Object(keys) = value {
-                conceal(below, keys);
-            }
+/// The keys of a message without what no answer shows.
+pub(super) fn without_hidden_keys(message: &Message, mut keys: Map<String, Json>) -> Map<String, Json> {
+    if message.hides() {
+        keys.retain(|key, value| {
+            let Some(field) = message.field(key) else { return true };
+            each_message_mut(field, value, &mut |below, value| {
+                if let Json::Object(keys) = value {
+                    *keys = without_hidden_keys(below, std::mem::take(keys));
+                }
+            });
+            !is_hidden(field)
         });
-        !is_hidden(field)
-    });
+    }
+    keys
 }
