@@ -1,5 +1,6 @@
 //! The documents of a text, so that each is read and edited without the others.
 
+use std::iter;
 use std::sync::Arc;
 
 use crate::load::text::SourceText;
@@ -9,16 +10,9 @@ use crate::load::tree::Documents;
 /// one before it where a directive belongs to it.
 pub(super) fn parts<'t>(file: &Arc<str>, text: &'t str) -> Vec<&'t str> {
     let cuts = SourceText::new(file, text.as_bytes().to_vec()).ok().and_then(|source| cuts(&source, text));
-    let mut rest = text;
-    let mut parts: Vec<&str> = Vec::new();
-    for cut in cuts.unwrap_or_default().into_iter().rev() {
-        let (before, part) = rest.split_at(cut);
-        parts.push(part);
-        rest = before;
-    }
-    parts.push(rest);
-    parts.reverse();
-    parts
+    let starts: Vec<usize> = iter::once(0).chain(cuts.unwrap_or_default()).collect();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect()
 }
 
 /// Where the text is cut, in ascending order.
