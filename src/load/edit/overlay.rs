@@ -35,7 +35,7 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
     let mut edits = adopt(loaded, &own);
     // A file can contain changes of shared definitions beside an object of its own.
     for (file, bytes) in &edits.files {
-        editor.files.insert(file.clone(), OverlayFile::new(file, &text(bytes.clone()), &editor.variables));
+        editor.files.insert(file.clone(), FileParts::new(file, &text(bytes.clone()), &editor.variables));
     }
     for one in shared {
         let Some(definition) = loaded.desired.definitions.get(&one.key) else { continue };
@@ -80,15 +80,15 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// An overlay file by its documents, so that each is edited and read again without the others.
-struct OverlayFile {
+/// A file by its documents, so that each is edited and read again without the others.
+struct FileParts {
     parts: Vec<String>,
-    /// The part of each document, by what it changes.
+    /// The part of each document, by what it defines or changes.
     of_key: BTreeMap<String, usize>,
     is_changed: bool,
 }
 
-impl OverlayFile {
+impl FileParts {
     fn new(file: &Arc<str>, text: &str, variables: &Variables) -> Self {
         let parts: Vec<String> = parts(file, text).into_iter().map(str::to_owned).collect();
         let of_part = |(at, part): (usize, &String)| {
@@ -136,23 +136,14 @@ struct OverlayEditor<'l> {
     filter: FileFilter,
     /// Those of the environment.
     variables: Variables,
-    /// The overlay files that were looked at, as they are now.
-    files: BTreeMap<Arc<str>, OverlayFile>,
-    /// The documents of the files of definitions that were looked at, by what they define.
-    documents: BTreeMap<Arc<str>, BTreeMap<String, Arc<str>>>,
+    /// The files that were looked at, as they are now.
+    files: BTreeMap<Arc<str>, FileParts>,
 }
 
 impl<'l> OverlayEditor<'l> {
     fn new(loaded: &'l Loaded, directory: &'l str) -> Self {
         let variables = Variables::of_stack(&loaded.config, loaded.options().environment.as_ref());
-        Self {
-            loaded,
-            directory,
-            filter: loaded.filter(),
-            variables,
-            files: BTreeMap::new(),
-            documents: BTreeMap::new(),
-        }
+        Self { loaded, directory, filter: loaded.filter(), variables, files: BTreeMap::new() }
     }
 
     /// Whether a file is of the overlay, and not of another one inside of it.
@@ -160,27 +151,17 @@ impl<'l> OverlayEditor<'l> {
         self.filter.overlay_of(file).is_some_and(|overlay| overlay == self.directory)
     }
 
+    /// A file as it is now.
+    fn file(&mut self, file: &Arc<str>) -> &mut FileParts {
+        let parts = || FileParts::new(file, &read(self.loaded, file), &self.variables);
+        self.files.entry(file.clone()).or_insert_with(parts)
+    }
+
     /// The document of a definition, with what its file has around it where it cannot be cut out.
     fn document(&mut self, definition: &Definition) -> Option<SourceText> {
-        let file = &definition.file;
-        let loaded = self.loaded;
-        let documents = self.documents.entry(file.clone()).or_insert_with(|| {
-            let text = read(loaded, file);
-            let reading = SecondReading::with(loaded, Vec::new());
-            let of_part = |part: &str| {
-                let source = SourceText::new(file, part.as_bytes().to_vec()).ok();
-                let context = reading.context(&mut Vec::new());
-                let names = |source: &SourceText| -> Vec<String> {
-                    let documents = careful::prepare(source, &context, &mut Vec::new());
-                    documents.iter().filter_map(|document| document.item.names()).collect()
-                };
-                source.as_ref().map(names).unwrap_or_default()
-            };
-            let parts = parts(file, &text).into_iter();
-            parts.flat_map(|part| of_part(part).into_iter().map(move |name| (name, Arc::from(part)))).collect()
-        });
-        let text = documents.get(&definition.endpoint.key.to_string())?;
-        SourceText::new(file, text.as_bytes().to_vec()).ok()
+        let file = self.file(&definition.file);
+        let part = *file.of_key.get(&definition.endpoint.key.to_string())?;
+        SourceText::new(&definition.file, file.parts[part].as_bytes().to_vec()).ok()
     }
 
     /// Where a new document of a key is written.
@@ -203,8 +184,7 @@ impl<'l> OverlayEditor<'l> {
     fn adopt(&mut self, definition: &Definition, file: &Arc<str>, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
         self.check(file)?;
         for file in definition.overlays.iter().chain([file]) {
-            let of_file = || OverlayFile::new(file, &read(self.loaded, file), &self.variables);
-            self.files.entry(file.clone()).or_insert_with(of_file);
+            self.file(file);
         }
         let source = self.document(definition).ok_or(NotEditable::Withdrawn)?;
         let before = self.effective((definition, &source), None).ok_or(NotEditable::Withdrawn)?;
