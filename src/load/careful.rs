@@ -7,10 +7,10 @@ use super::config::Config;
 use super::definition::{Examined, is_other_kind};
 use super::diagnostic::Diagnostic;
 use super::fast::MOST_DOCUMENTS;
-use super::item::{Item, TextSpan, resolve};
+use super::item::{Item, resolve};
 use super::loaded::Loaded;
 use super::object::examine;
-use super::overlays::{Overlay, Overlays};
+use super::overlays::{Applied, Overlay, Overlays};
 use super::secrets::{Secrets, conceal};
 use super::text::{Language, SourceText};
 use super::tree::Documents;
@@ -72,25 +72,18 @@ pub(super) struct FileRead {
 pub(super) struct PreparedDocument<'s> {
     pub(super) item: Item<'s>,
     pub(super) document: usize,
-    pub(super) overlays: Vec<Arc<str>>,
-    /// Where an overlay removes it.
-    pub(super) removed: Option<TextSpan<'s>>,
+    applied: Applied<'s>,
 }
 
-/// The documents of a file with everything applied, and the problems so far; empty ones and other
+/// The documents of a file with everything applied, whatever is wrong with them; empty ones and other
 /// kinds are left out.
-pub(super) fn prepare<'s>(
-    source: &'s SourceText,
-    context: &ReadContext<'s>,
-    problems: &mut Vec<Diagnostic>,
-) -> Vec<PreparedDocument<'s>> {
-    let (mut prepared, mut read) = (Vec::new(), FileRead::default());
-    each(source, context, &mut read, |document, _| {
-        if document.removed.is_none() {
+pub(super) fn prepare<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Vec<PreparedDocument<'s>> {
+    let mut prepared = Vec::new();
+    each(source, context, &mut FileRead::default(), |document, _| {
+        if document.applied.removed.is_none() {
             prepared.push(document);
         }
     });
-    problems.append(&mut read.problems);
     prepared
 }
 
@@ -98,7 +91,7 @@ pub(super) fn prepare<'s>(
 pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> FileRead {
     let mut read = FileRead::default();
     each(source, context, &mut read, |prepared, read| {
-        if let Some(at) = prepared.removed {
+        if let Some(at) = prepared.applied.removed {
             read.removed.extend(prepared.item.names().and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
             return;
         }
@@ -111,7 +104,7 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
                     sealed,
                     file: source.path.clone(),
                     document: prepared.document,
-                    overlays: prepared.overlays,
+                    overlays: prepared.applied.files,
                 });
             }
         }
@@ -159,7 +152,7 @@ fn each<'s>(
             let mut ignored = Vec::new();
             let problems_here = if applied.removed.is_some() { &mut ignored } else { problems };
             substitute(&mut item, context.variables, problems_here);
-            take(PreparedDocument { item, document, overlays: applied.files, removed: applied.removed }, read);
+            take(PreparedDocument { item, document, applied }, read);
         }
         Overlays::name_removals(overlays, &mut read.problems[first_problem..]);
         if read.problems.len() > first_problem || read.notes.len() > first_note {

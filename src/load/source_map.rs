@@ -205,9 +205,8 @@ impl<'l> SourceMap<'l> {
     fn read(&self, file: &Arc<str>) -> Option<FileNodes> {
         let source = self.loaded.origin.text(file).ok()?;
         let with_overlays = self.overlays.get(file).map(|overlays| SecondReading::new(self.loaded, overlays));
-        let mut problems = Vec::new();
-        let context = with_overlays.as_ref().unwrap_or(&self.plain).context(&mut problems);
-        let documents = careful::prepare(&source, &context, &mut problems);
+        let context = with_overlays.as_ref().unwrap_or(&self.plain).context(&mut Vec::new());
+        let documents = careful::prepare(&source, &context);
         let nodes = documents.iter().filter_map(|document| {
             let (key, mut root) = (document.item.names()?, written(&document.item));
             for overlay in context.overlays.of(&key).iter().rev() {
@@ -349,7 +348,7 @@ impl Named {
 }
 
 fn names<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> HashMap<usize, Range<usize>> {
-    let documents = careful::prepare(source, context, &mut Vec::new());
+    let documents = careful::prepare(source, context);
     let name = |document: &PreparedDocument<'_>| {
         let at = document.item.get("metadata")?.get("name")?.span;
         // An overlay's name is in another file.

@@ -20,10 +20,10 @@ use part::parts;
 use patch::Patch;
 
 use super::careful::{self, ReadContext, SecondReading};
-use super::item;
+use super::item::{self, Item};
 use super::loaded::Loaded;
 use super::overlays::{Overlay, Overlays};
-use super::source_map::{WrittenNode, written};
+use super::source_map::written;
 use super::splice::{Splice, spliced};
 use super::text::SourceText;
 use crate::kind;
@@ -246,11 +246,11 @@ impl Editor<'_> {
         read.problems.is_empty().then(|| endpoints.collect())
     }
 
-    /// What is written where, by definition.
-    fn written(&self, text: &str) -> BTreeMap<String, WrittenNode> {
+    /// What `of` makes of each definition of a text.
+    fn each<T>(&self, text: &str, context: &ReadContext<'_>, of: fn(&Item<'_>) -> T) -> BTreeMap<String, T> {
         let Some(source) = self.source(text) else { return BTreeMap::new() };
-        let documents = careful::prepare(&source, &self.context, &mut Vec::new());
-        documents.iter().filter_map(|document| Some((document.item.names()?, written(&document.item)))).collect()
+        let documents = careful::prepare(&source, context);
+        documents.iter().filter_map(|document| Some((document.item.names()?, of(&document.item)))).collect()
     }
 
     fn splices(
@@ -260,7 +260,7 @@ impl Editor<'_> {
         wanted: &[&ValueToAdopt],
         edit: Edit,
     ) -> Vec<Result<Vec<Splice>, NotEditable>> {
-        let written = self.written(text);
+        let written = self.each(text, &self.context, written);
         let one = |wanted: &&ValueToAdopt| {
             let root = written.get(&wanted.key.to_string()).ok_or(NotEditable::Withdrawn)?;
             let endpoint = before.get(&wanted.key).ok_or(NotEditable::Withdrawn)?;
@@ -299,8 +299,8 @@ impl Editor<'_> {
         if is_whole(old) && !is_whole(new) {
             return Err(changed.iter().find_map(|one| self.overlay_of(one, before)).unwrap_or(NotEditable::Withdrawn));
         }
-        let [merged, was, is] =
-            [(old, &self.context), (old, &plain), (new, &plain)].map(|(text, context)| self.values(text, context));
+        let values = |(text, context)| self.each(text, context, item::json);
+        let [merged, was, is] = [(old, &self.context), (old, &plain), (new, &plain)].map(values);
         for one in changed {
             let key = one.key.to_string();
             let [merged, was, is] = [&merged, &was, &is].map(|values| values.get(&key).unwrap_or(&Json::Null));
@@ -323,13 +323,6 @@ impl Editor<'_> {
         };
         let overlay = self.context.overlays.of(&wanted.key.to_string()).iter().rfind(sets)?;
         Some(NotEditable::Overlay { file: overlay.source.path.to_string() })
-    }
-
-    /// The definitions of a text as they are written.
-    fn values(&self, text: &str, context: &ReadContext<'_>) -> BTreeMap<String, Json> {
-        let Some(source) = self.source(text) else { return BTreeMap::new() };
-        let documents = careful::prepare(&source, context, &mut Vec::new());
-        documents.iter().filter_map(|document| Some((document.item.names()?, item::json(&document.item)))).collect()
     }
 
     /// Whether `text` contains the definitions of `before` with just these values taken over.
