@@ -185,15 +185,7 @@ impl Session<'_> {
     /// A state directory that cannot be read, references for which the definitions are wrong, and a stack from which the policy
     /// lets nothing be taken. Reads that fail are part of the plan.
     pub async fn plan(&self) -> Result<Plan> {
-        self.plan_against(&self.source).await
-    }
-
-    /// The plan of an apply against another source of the same service.
-    ///
-    /// # Errors
-    /// Those of [`Session::plan`].
-    pub async fn plan_against(&self, source: &LiveSource) -> Result<Plan> {
-        let plan = self.plan_from(source, None).await?;
+        let plan = self.differences(None).await?;
         plan_errors::require_references(self.context, &self.stack, &plan)?;
         policy::permits_transfers(self.context, &plan)?;
         Ok(plan)
@@ -205,20 +197,16 @@ impl Session<'_> {
     /// # Errors
     /// A state directory that cannot be read.
     pub async fn differences(&self, check: Option<&DriftState>) -> Result<Plan> {
-        self.plan_from(&self.source, check).await
-    }
-
-    async fn plan_from(&self, source: &LiveSource, check: Option<&DriftState>) -> Result<Plan> {
         let (context, stack) = (self.context, &self.stack);
-        let (plan, listed) = tokio::join!(self.build(source, check), dropped::listed_before(context, stack));
+        let (plan, listed) = tokio::join!(self.build(check), dropped::listed_before(context, stack));
         let mut plan = plan?;
         let here = (&*stack.loaded.root, &stack.loaded.config, &stack.repository);
         defined_elsewhere::block(context, here, &self.allow, &mut plan);
-        refer(source, &mut plan, &self.allow).await;
+        refer(&self.source, &mut plan, &self.allow).await;
         plan.notes.extend(listed.note());
         for scopes in dropped::scopes(context, stack, (&self.namespaces(), self.shard), check, listed, &plan) {
             let (namespaces, kinds) = scopes.iter().map(|scope| (scope.namespace.clone(), scope.kind)).unzip();
-            let live = source.live(&namespaces, &kinds).await;
+            let live = self.source.live(&namespaces, &kinds).await;
             plan.source.requests += live.requests;
             let lists = live.lists.iter().filter(|(scope, _)| scopes.contains(scope));
             lists.for_each(|(scope, read)| plan.note_outside(scope, read, &stack.selection));
@@ -242,8 +230,8 @@ impl Session<'_> {
         Ok(plan)
     }
 
-    async fn build(&self, source: &LiveSource, check: Option<&DriftState>) -> Result<Plan> {
-        let (context, stack) = (self.context, &self.stack);
+    async fn build(&self, check: Option<&DriftState>) -> Result<Plan> {
+        let Self { context, stack, source, .. } = self;
         let config = &stack.loaded.config;
         let plan = Plan {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),

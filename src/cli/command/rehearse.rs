@@ -62,8 +62,10 @@ impl Execute for RehearseArgs {
         let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
         // The faults are over: the second plan must be empty.
         running.set_scenario(Scenario::default());
-        let source = LiveSource::Service(plan.service.clone(), connection.reader()?, Cell::default());
-        let mut second = session.plan_against(&source).await?;
+        let applied = LiveSource::Service(plan.service.clone(), connection.reader()?, Cell::default());
+        let copy = std::mem::replace(&mut session.source, applied);
+        let mut second = session.plan().await?;
+        session.source = copy;
         session.attribute(&mut second)?;
         let faults = InjectedFaults { chosen: self.faults.clone(), met };
         let rehearsal = Rehearsal { plan, outcome, second, faults };
