@@ -2,14 +2,15 @@
 //! not committed counts, too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use crate::cli::commits::base;
 use crate::cli::context::LazyRepository;
-use crate::cli::stacks::defined_elsewhere;
+use crate::cli::stacks::{declared, defined_elsewhere};
 use crate::cli::{Context, Result, settings};
 use crate::file::{limit, real_path_or_given, slashed};
-use crate::git::{EntryKind, Repository, TreeEntry};
+use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::kind::KindName;
 use crate::load::{
     self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config, is_definition_path, is_hidden, is_source,
@@ -108,7 +109,7 @@ struct Candidate<'t> {
 }
 
 impl<'r> TreeThen<'r> {
-    fn changes(&self, stacks: &[ListedStack]) -> Result<Vec<Option<StackChange>>, crate::git::GitError> {
+    fn changes(&self, stacks: &[ListedStack]) -> Result<Vec<Option<StackChange>>, GitError> {
         let mut changes = vec![None; stacks.len()];
         let mut candidates: Vec<Candidate<'r>> = Vec::new();
         for (stack, root) in stacks.iter().enumerate() {
@@ -146,14 +147,12 @@ impl<'r> TreeThen<'r> {
         if !self.tree.contains_key(settings.as_str()) {
             return Err(StackChange::Added);
         }
-        let before = self.tree.range(prefix.as_str()..).take_while(|(path, _)| path.starts_with(&prefix));
-        let before: Vec<(&str, &'r TreeEntry)> = before.map(|(path, entry)| (&path[prefix.len()..], *entry)).collect();
+        let before: Vec<(&str, &'r TreeEntry)> = self.below(&prefix).collect();
         // Of a tree that is too large nobody knows that it is as it was.
         let Ok(mut after) = StackPath::below(&directory) else { return Err(StackChange::Changed) };
         // A link can lead to whatever is there: a file of any name, hidden or excluded, a directory, another link.
-        let is_shown = |path: &str| !path.split('/').any(|part| part.starts_with('.'));
-        let has_links = after.iter().any(|file| file.is_link && is_shown(&file.path))
-            || before.iter().any(|(path, entry)| entry.kind != EntryKind::File && is_shown(path));
+        let has_links = after.iter().any(|file| file.is_link && !is_hidden(&file.path))
+            || before.iter().any(|(path, entry)| entry.kind != EntryKind::File && !is_hidden(path));
         let counts = |path: &str| has_links || root.files.reads(path);
         after.retain(|file| counts(&file.path));
         let before: Vec<_> = before.into_iter().filter(|(path, _)| counts(path)).collect();
@@ -184,95 +183,101 @@ impl<'r> TreeThen<'r> {
     }
 
     /// The stacks of the merge base whose settings are gone, or have lost environments: then with these alone.
-    fn removed(&self, context: &Context, below: &[PathBuf]) -> Result<Vec<StackEntry>, crate::git::GitError> {
-        let top = self.repository.top();
+    fn removed(&self, context: &Context, below: &[PathBuf]) -> Result<Vec<StackEntry>, GitError> {
         let prefixes: Vec<String> =
             below.iter().filter_map(|directory| self.prefix(&real_path_or_given(directory))).collect();
-        let is_settings = |path: &str| path.rsplit('/').next() == Some(config::FILE);
-        let is_shown = |path: &str| !path.split('/').any(|part| part.starts_with('.'));
-        let settings = self.tree.values().copied().filter(|entry| {
-            let path = entry.path.as_str();
-            is_settings(path)
-                && is_shown(path)
-                && prefixes.iter().any(|prefix| path.starts_with(prefix.as_str()))
-                && matches!(entry.kind, EntryKind::File | EntryKind::Link)
-        });
         // A sparse working tree has not removed what it leaves out.
         let left_out: BTreeSet<String> = self.repository.left_out("")?.into_iter().map(|entry| entry.path).collect();
-        let settings: Vec<&TreeEntry> = settings.filter(|entry| !left_out.contains(&entry.path)).collect();
-        let behind = self.behind(&settings)?;
+        let settings = self.tree.values().copied().filter(|entry| {
+            let path = entry.path.as_str();
+            path.rsplit('/').next() == Some(config::FILE)
+                && !is_hidden(path)
+                && prefixes.iter().any(|prefix| path.starts_with(prefix.as_str()))
+                && entry.kind != EntryKind::Submodule
+                && !left_out.contains(path)
+        });
+        let settings: Vec<&TreeEntry> = settings.collect();
+        let behind = self.behind(settings.iter().copied())?;
         let file = |entry: &&'r TreeEntry| behind.get(entry.path.as_str()).copied().unwrap_or(*entry);
         let files: Vec<&TreeEntry> = settings.iter().map(file).collect();
         let contents = files.iter().map(|file| file.kind).zip(self.repository.contents(&files)?);
-        let entry = |(entry, (kind, bytes)): (&&TreeEntry, (EntryKind, Vec<u8>))| {
-            let there = top.join(&entry.path);
-            let directory = there.parent().map(Path::to_owned).unwrap_or_default();
-            let (is_gone, is_link) = (there.symlink_metadata().is_err(), entry.kind == EntryKind::Link);
-            let is_same = || crate::file::read(&there, limit::SETTINGS).is_ok_and(|now| now == bytes);
-            if !is_gone && (kind == EntryKind::Link || is_same()) {
+        let removed = settings.into_iter().zip(contents).map(|(entry, file)| self.removed_stack(context, entry, file));
+        removed.filter_map(Result::transpose).collect()
+    }
+
+    /// The stack of a settings file, which had this kind and these bytes; nothing where it has lost nothing.
+    fn removed_stack(
+        &self,
+        context: &Context,
+        entry: &TreeEntry,
+        (kind, bytes): (EntryKind, Vec<u8>),
+    ) -> Result<Option<StackEntry>, GitError> {
+        let there = self.repository.top().join(&entry.path);
+        let directory = there.parent().map(Path::to_owned).unwrap_or_default();
+        let (is_gone, is_link) = (there.symlink_metadata().is_err(), entry.kind == EntryKind::Link);
+        let is_same = || crate::file::read(&there, limit::SETTINGS).is_ok_and(|now| now == bytes);
+        if !is_gone && (kind == EntryKind::Link || is_same()) {
+            return Ok(None);
+        }
+        let file = SourceFile { path: config::FILE.to_owned(), bytes };
+        let mut config = load::settings_of(Some(file.clone()), &LoadOptions::default()).unwrap_or_default();
+        if !is_gone {
+            // Settings that cannot be read are an error of their stack.
+            let Ok(now) = load::settings(&directory, &LoadOptions::default()) else { return Ok(None) };
+            config.environments.retain(|name, _| !now.environments.contains_key(name));
+            if config.environments.is_empty() {
                 return Ok(None);
             }
-            let file = SourceFile { path: config::FILE.to_owned(), bytes };
-            let mut config = load::settings_of(Some(file.clone()), &LoadOptions::default()).unwrap_or_default();
-            let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
-            let by_hand = if is_gone {
-                let mut below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix));
-                let is_left =
-                    below.any(|(path, _)| is_definition_path(&path[prefix.len()..]) && top.join(path).is_file());
-                let mut all = config.environments.values().chain([&config]);
-                let includes = all.any(|config| !config.files.include.is_empty());
-                // Definitions that are left are those of the stack again, and a glob that matches nothing is an error.
-                match is_left || includes {
-                    true => Some("`allow_empty: true`, `prune: owned` and `files: {include: [], exclude: ['**']}`"),
-                    false => {
-                        (is_link || !deletes_with_a_line_more(file)).then_some("`allow_empty: true` and `prune: owned`")
-                    }
-                }
-            } else {
-                // Settings that cannot be read are an error of their stack.
-                let Ok(now) = load::settings(&directory, &LoadOptions::default()) else { return Ok(None) };
-                config.environments.retain(|name, _| !now.environments.contains_key(name));
-                if config.environments.is_empty() {
-                    return Ok(None);
-                }
-                // The stack of the top level is still there.
-                config.stack = None;
-                let has_overlay = config.environments.values().any(|environment| !environment.overlays.is_empty());
-                Some(match has_overlay {
-                    true => "`allow_empty: true`, `prune: owned`, `files: {exclude: ['**']}` and no `overlay:`",
-                    false => "`allow_empty: true`, `prune: owned` and `files: {exclude: ['**']}`",
-                })
-            };
-            let mut all = config.environments.values().chain(without_environment(&config));
-            let first = match all.any(|config| config.namespaces.is_empty()) {
-                _ if is_link => "the settings of that commit that the link leads to, ",
-                true => "`namespaces:`, ",
-                false => "",
-            };
-            let shown = context.environment.directory_from_here(&directory);
-            let by_hand = by_hand.map(|rest| format!("{first}{rest}"));
-            let left = self.left(context, prefix, (&config, is_gone))?;
-            let mut entry = self::entry(shown, &config);
-            // The file need not name the stack where the call does.
-            let mut all = config.environments.values().chain(without_environment(&config));
-            let is_unnamed = all.any(|config| config.stack.is_none());
-            if let Some((name, _)) = settings::stack_text(context).filter(|_| is_unnamed) {
-                (entry.stack, entry.flags) = (Some(name.to_owned()), context.call.flags("stack"));
+            // The stack of the top level is still there.
+            config.stack = None;
+        }
+        let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
+        let has = |is_so: fn(&Config) -> bool| stacks(&config).any(|(_, config)| is_so(config));
+        let includes = !config.files.include.is_empty() || has(|config| !config.files.include.is_empty());
+        let is_there = |entry: &TreeEntry| self.repository.top().join(&entry.path).is_file();
+        let mut below = self.below(prefix);
+        let by_hand = match is_gone {
+            // Definitions that are left are those of the stack again, and a glob that matches nothing is an error.
+            true if includes || below.any(|(path, entry)| is_definition_path(path) && is_there(entry)) => {
+                Some("`allow_empty: true`, `prune: owned` and `files: {include: [], exclude: ['**']}`")
             }
-            Ok(Some(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..entry }))
+            true => (is_link || !deletes_with_a_line_more(file)).then_some("`allow_empty: true` and `prune: owned`"),
+            false if has(|config| !config.overlays.is_empty()) => {
+                Some("`allow_empty: true`, `prune: owned`, `files: {exclude: ['**']}` and no `overlay:`")
+            }
+            false => Some("`allow_empty: true`, `prune: owned` and `files: {exclude: ['**']}`"),
         };
-        settings.iter().zip(contents).filter_map(|one| entry(one).transpose()).collect()
+        let first = match has(|config| config.namespaces.is_empty()) {
+            _ if is_link => "the settings of that commit that the link leads to, ",
+            true => "`namespaces:`, ",
+            false => "",
+        };
+        let by_hand = by_hand.map(|rest| format!("{first}{rest}"));
+        let left = self.left(context, prefix, &config)?;
+        let mut entry = self::entry(context.environment.directory_from_here(&directory), &config);
+        // The file need not name the stack where the call does.
+        let is_unnamed = has(|config| config.stack.is_none());
+        if let Some((name, _)) = settings::stack_text(context).filter(|_| is_unnamed) {
+            (entry.stack, entry.flags) = (Some(name.to_owned()), context.call.flags("stack"));
+        }
+        Ok(Some(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..entry }))
+    }
+
+    /// The entries below a directory, each with its path from there.
+    fn below<'p>(&'p self, prefix: &'p str) -> impl Iterator<Item = (&'r str, &'r TreeEntry)> {
+        let from = self.tree.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+        let below = from.take_while(move |(path, _)| path.starts_with(prefix));
+        below.map(move |(&path, &entry)| (&path[prefix.len()..], entry))
     }
 
     /// The files of the tree to which the links among these entries lead, as far as they do, by the path of the link.
-    fn behind(&self, entries: &[&'r TreeEntry]) -> Result<BTreeMap<&'r str, &'r TreeEntry>, crate::git::GitError> {
-        let links: Vec<_> = entries.iter().copied().filter(|entry| entry.kind == EntryKind::Link).collect();
+    fn behind(
+        &self,
+        entries: impl Iterator<Item = &'r TreeEntry>,
+    ) -> Result<BTreeMap<&'r str, &'r TreeEntry>, GitError> {
+        let links: Vec<_> = entries.filter(|entry| entry.kind == EntryKind::Link).collect();
         let file = |(link, to): (&&'r TreeEntry, Vec<u8>)| {
-            let (mut directory, mut to) = (Path::new(&link.path).parent()?, std::str::from_utf8(&to).ok()?);
-            while let Some(rest) = to.strip_prefix("../") {
-                (directory, to) = (directory.parent()?, rest);
-            }
-            let file = self.tree.get(slashed(&directory.join(to)).as_str())?;
+            let file = self.tree.get(declared::target(link, &to)?.as_str())?;
             (file.kind == EntryKind::File).then_some((link.path.as_str(), *file))
         };
         Ok(links.iter().zip(self.repository.contents(&links)?).filter_map(file).collect())
@@ -280,18 +285,12 @@ impl<'r> TreeThen<'r> {
 
     /// What a stack of the merge base defined there and no stack of the working tree defines now, for each of its
     /// environments; nothing if it does not load.
-    fn left(
-        &self,
-        context: &Context,
-        prefix: &str,
-        (config, is_gone): (&Config, bool),
-    ) -> Result<Option<Vec<LeftObjects>>, crate::git::GitError> {
-        let below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix)).map(|(_, entry)| *entry);
-        let below = below.filter(|entry| entry.kind != EntryKind::Submodule && !is_hidden(&entry.path[prefix.len()..]));
-        let below: Vec<&TreeEntry> = below.collect();
-        let (behind, reads, mut files) = (self.behind(&below)?, StackFiles::new(config), Vec::new());
-        for entry in below {
-            let path = &entry.path[prefix.len()..];
+    fn left(&self, context: &Context, prefix: &str, config: &Config) -> Result<Option<Vec<LeftObjects>>, GitError> {
+        let below = self.below(prefix).filter(|(path, entry)| entry.kind != EntryKind::Submodule && !is_hidden(path));
+        let below: Vec<(&str, &TreeEntry)> = below.collect();
+        let behind = self.behind(below.iter().map(|(_, entry)| *entry))?;
+        let (reads, mut files) = (StackFiles::new(config), Vec::new());
+        for (path, entry) in below {
             match behind.get(entry.path.as_str()) {
                 None if entry.kind == EntryKind::File => files.push((path, entry)),
                 Some(file) if !is_source(path) || file.path.starts_with(prefix) => files.push((path, *file)),
@@ -304,9 +303,8 @@ impl<'r> TreeThen<'r> {
         let contents = self.repository.contents(&files.iter().map(|(_, file)| *file).collect::<Vec<_>>())?;
         let file = |((path, _), bytes): (&(&str, _), Vec<u8>)| SourceFile { path: (*path).to_owned(), bytes };
         let files: Vec<SourceFile> = files.iter().zip(contents).map(file).collect();
-        let chosen = without_environment(config).filter(|_| is_gone).map(|config| (None, config)).into_iter();
-        let environments = config.environments.iter().map(|(name, config)| (Some(name.clone()), config));
-        let left = chosen.chain(environments).filter_map(|(environment, config)| {
+        let left = stacks(config).filter_map(|(environment, config)| {
+            let environment = environment.cloned();
             let options = LoadOptions { environment: environment.clone(), ..LoadOptions::default() };
             let Ok(loaded) = load::sources(files.clone(), &options) else {
                 // Files that only make sense in an environment define nothing without one.
@@ -327,10 +325,12 @@ impl<'r> TreeThen<'r> {
     }
 }
 
-/// These settings where they are a stack without an environment, too: its name is that of no environment.
-fn without_environment(config: &Config) -> Option<&Config> {
+/// The stacks of these settings: without an environment, where its name is that of no environment, and in each of them.
+fn stacks(config: &Config) -> impl Iterator<Item = (Option<&String>, &Config)> {
     let is_shared = config.environments.values().any(|environment| environment.stack == config.stack);
-    Some(config).filter(|_| config.environments.is_empty() || (config.stack.is_some() && !is_shared))
+    let is_one = config.environments.is_empty() || (config.stack.is_some() && !is_shared);
+    let environments = config.environments.iter().map(|(name, config)| (Some(name), config));
+    is_one.then_some((None, config)).into_iter().chain(environments)
 }
 
 /// Whether these settings delete everything once [`ALLOW_EMPTY`] is added at their end, in each environment.
@@ -340,7 +340,7 @@ fn deletes_with_a_line_more(mut file: SourceFile) -> bool {
     // What prunes without `namespaces:` is an error of its environment.
     let deletes =
         |config: &Config| config.allow_empty && config.safeguards.prune != Prune::None && !config.namespaces.is_empty();
-    config.environments.values().chain(without_environment(&config)).all(deletes)
+    stacks(&config).all(|(_, config)| deletes(config))
 }
 
 /// The bytes of a file, or the target of a link, as they are now.
