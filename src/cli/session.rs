@@ -158,10 +158,10 @@ impl<'c> Session<'c> {
             }
             LiveSource::Service(..) | LiveSource::Snapshot(_, Some(_)) => String::new(),
         };
-        let call = self.stack.call() + &self.context.call.flags("adopt prune_namespace") + &service;
+        let call = self.stack.call(self.context) + &self.context.call.flags("adopt prune_namespace") + &service;
         let of_base = self.context.call.flags("base only_this_change");
         TextView {
-            again: (!of_base.is_empty()).then(|| format!("trueup plan {call}{of_base}")),
+            again: Some(format!("trueup plan {call}{of_base}")),
             call,
             flags: settings::elsewhere(self.context, &self.stack.loaded),
             ..self.context.timed_view()

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::rc::Rc;
 
 use anyhow::Context as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::context::{DefinedKeys, LazyRepository, StackFindings};
+use crate::cli::context::{DefinedKeys, LazyRepository};
 use crate::cli::{
     Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, diagnostics, file, policy, settings,
 };
@@ -34,8 +33,6 @@ pub struct Stack {
     /// Its directory, as it can be opened from the working directory.
     pub directory: String,
     call: Call,
-    /// Of several stacks: what is found of this one.
-    findings: Option<Rc<StackFindings>>,
     /// The safety settings as the working tree has them.
     pub head: SafetySettings,
     /// Settings that are others than at the base, or that the policy limits.
@@ -102,8 +99,7 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     let directory = context.environment.directory_from_here(&loaded.root);
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
     let repository = LazyRepository::new(context, &loaded.root);
-    let findings = context.findings.clone();
-    let mut stack = Stack { loaded, selection, filters, call, findings, directory, head, setting_changes, repository };
+    let mut stack = Stack { loaded, selection, filters, call, directory, head, setting_changes, repository };
     stack.settle(context, None)?;
     Ok(stack)
 }
@@ -248,8 +244,8 @@ fn matched_in(selection: &Selection, loaded: &Loaded) -> MatchedFilters {
 impl Stack {
     /// The words of the call for the commands that a report proposes. Of several stacks, without the filters and variables
     /// that are for another one: alone, this stack would refuse them.
-    pub fn call(&self) -> String {
-        let matched = self.findings.as_ref().and_then(|findings| findings.matched.get());
+    pub fn call(&self, context: &Context) -> String {
+        let matched = context.findings.as_ref().and_then(|findings| findings.matched.get());
         let Some(matched) = matched else { return self.call.about(FILTERS) };
         let known = self.loaded.namespaces();
         let call = matched.globs().into_iter().fold(self.call.clone(), |call, (flag, matched)| {
@@ -263,7 +259,7 @@ impl Stack {
     pub fn call_of(&self, context: &Context, now: &Loaded) -> String {
         let is_empty = self.selection.empty_path(&now.desired).is_some()
             || self.selection.unmatched(&matched_in(&self.selection, now)).is_some();
-        if is_empty { safe::shell(&self.directory) + &context.call.settings() } else { self.call() }
+        if is_empty { safe::shell(&self.directory) + &context.call.settings() } else { self.call(context) }
     }
 
     /// Puts the settings in force, as far as policy and base restrict them.
