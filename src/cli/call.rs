@@ -125,6 +125,19 @@ impl Call {
         }
     }
 
+    /// Refuses the size of a Markdown report where no report is one.
+    ///
+    /// # Errors
+    /// There is such.
+    pub fn check_budget(&self) -> Result<()> {
+        let is_beside = self.values("write").iter().any(|written| written.starts_with("markdown="));
+        match self.words("budget").is_empty() || is_beside || self.values("format") == ["markdown"] {
+            true => Ok(()),
+            false => Err(error!(Usage, "`--budget` limits a report in Markdown")
+                .hint("leave out --budget, or give --format markdown")),
+        }
+    }
+
     /// The words of a command about the same paths, with these flags and the settings of the call.
     pub fn about(&self, ids: &str) -> String {
         self.paths() + &self.flags(ids) + &self.settings()

@@ -128,6 +128,7 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
     let result = (context.call.check_outputs(&context.environment))
         .and_then(|()| policy::read(&mut context))
         .and_then(|()| policy::permits_names(&context, context.call.values("allow")))
+        .and_then(|()| context.call.check_budget())
         .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))
         .and_then(|runtime| {
             let result = runtime.block_on(async {

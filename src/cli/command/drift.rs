@@ -64,7 +64,6 @@ impl Execute for DriftArgs {
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         output::check_files(self.files.output.as_deref(), &self.files.write)?;
-        output::check_budget(&context.call, self.format, &self.files.write)?;
         let shard = shard::given(&context.environment, self.shard)?;
         match targets::of(context, &self.scope.paths, self.stacks)? {
             Targets::One => one(self, context, shard).await,

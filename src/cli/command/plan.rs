@@ -46,7 +46,6 @@ impl Execute for PlanArgs {
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        output::check_budget(&context.call, self.format, &[])?;
         if self.order && !matches!(self.format, Format::Text | Format::Json) {
             return Err(error!(Usage, "`--order` is for a plan as text, and the JSON of one always has its waves"));
         }

@@ -39,7 +39,6 @@ impl Execute for ShowArgs {
     const GLOBALS: GlobalOptions = Some(&["state"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        output::check_budget(&context.call, self.format, &[])?;
         let path = self.what.as_path();
         if path.is_file() {
             file(self, context, path)?;

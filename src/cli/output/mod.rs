@@ -20,7 +20,7 @@ use clap::ArgMatches;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 use crate::cli::args::{Color, GlobalArgs, ReportFileArgs, WrittenReport};
-use crate::cli::{Call, CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result, file};
+use crate::cli::{CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result, file};
 use crate::report::{self, Charset, Format, LineSource, Palette, Report, Role, TextView, safe};
 
 /// The two streams of a command.
@@ -493,17 +493,4 @@ pub fn check_files(output: Option<&Path>, beside: &[WrittenReport]) -> Result<()
         file::check_output(path)?;
     }
     Ok(())
-}
-
-/// Refuses the size of a Markdown report where no report is one.
-///
-/// # Errors
-/// There is such.
-pub fn check_budget(call: &Call, format: Format, beside: &[WrittenReport]) -> Result<()> {
-    let is_used = beside.iter().map(|written| written.format).chain([format]).any(|format| format == Format::Markdown);
-    match call.words("budget").is_empty() || is_used {
-        true => Ok(()),
-        false => Err(error!(Usage, "`--budget` limits a report in Markdown")
-            .hint("leave out --budget, or give --format markdown")),
-    }
 }
