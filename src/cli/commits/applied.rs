@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::cli::commits::base::{self, LookupError};
+use crate::cli::commits::at_commit::{LookupError, StackRoot};
+use crate::cli::commits::base;
 use crate::cli::{Context, Result, Stack, settings};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
@@ -194,7 +195,7 @@ fn removals(
         let mut later = None;
         for step in &steps {
             // What does not load was not applied either.
-            if let Ok(loaded) = base::loaded_at(stack, repository, &step.id) {
+            if let Ok((loaded, _)) = base::found_at(stack, repository, &step.id) {
                 for key in left.iter().filter(|key| !loaded.desired.definitions.contains_key(**key)) {
                     let removal = Removal { commit: step.id.clone(), defined_again: later };
                     removals.entry((*key).clone()).or_insert(removal);
@@ -213,12 +214,12 @@ fn removals(
 pub fn stamp(stack: &Stack, plan: &mut Plan) {
     let Some(head) = plan.source.commit.clone().filter(|_| !plan.changes.is_empty()) else { return };
     let Ok(repository) = stack.repository.open() else { return };
-    let is_here = |at_head: Loaded| {
+    let is_here = |(at_head, _): (Loaded, StackRoot)| {
         let [at_head, here] = [&at_head.desired, &stack.loaded.desired]
             .map(|desired| desired.definitions.iter().map(|(key, definition)| (key, &definition.endpoint)));
         at_head.eq(here)
     };
-    if !base::loaded_at(stack, repository, &head).is_ok_and(is_here) {
+    if !base::found_at(stack, repository, &head).is_ok_and(is_here) {
         plan.source.commit = None;
     } else if stack.selection.is_all() && !plan.is_only_this_change() {
         plan.stamp(&head);

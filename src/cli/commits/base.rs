@@ -4,8 +4,7 @@
 
 use std::collections::BTreeSet;
 
-pub use crate::cli::commits::at_commit::LookupError;
-use crate::cli::commits::at_commit::{CommitLookup, StackAtCommit, StackRoot};
+use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackAtCommit, StackRoot};
 use crate::cli::commits::blame;
 use crate::cli::{CommandError, Context, ExitStatus, Result, Stack, diagnostics};
 use crate::git::{EntryKind, Repository, TreeEntry};
@@ -66,19 +65,11 @@ pub fn check_whole(stack: &Stack) -> Result<()> {
     Err(error.hint("nothing was sent"))
 }
 
-/// The stack as it was at a commit (a full id), with the settings that it had there.
+/// The stack as it was at a commit (a full id), with the settings that it had there, and where it was.
 ///
 /// # Errors
 /// git cannot show the commit or not all of it, or its files do not load; [`LookupError::Absent`]
 /// where the commit knows of no such stack.
-pub fn loaded_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<Loaded, LookupError> {
-    Ok(found_at(stack, repository, commit)?.0)
-}
-
-/// The same with where the stack was.
-///
-/// # Errors
-/// Those of [`loaded_at`].
 pub fn found_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<(Loaded, StackRoot), LookupError> {
     match CommitLookup::new(&stack.loaded, repository, commit).load()? {
         StackAtCommit::Loaded { loaded, root } => Ok((*loaded, root)),
