@@ -10,7 +10,7 @@ use futures_util::StreamExt as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::context::{DefinedKeys, StackEnvironment, StackFindings, Tenants};
+use crate::cli::context::{DefinedKeys, StackEnvironment, Tenants};
 use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::declared;
 use crate::cli::stacks::shard;
@@ -100,7 +100,9 @@ pub async fn open(
         let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
         let settings = load::settings(target.path(), &options).ok();
         let member = Member { target, context, settings, is_elsewhere: false };
-        if let (Some(config), Some(base_url)) = (member.config(), member.base_url(member.config())) {
+        if let Some(config) = member.config()
+            && let Some(base_url) = settings::base_url(&member.context, config)
+        {
             tenants.add(&base_url, config);
         }
         members.push(member);
@@ -258,7 +260,7 @@ fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
 fn check_filters<T>(members: &[Member], filter: &FilterArgs, done: &[StackResult<T>]) -> Result<()> {
     let (mut matched, mut namespaces) = (MatchedFilters::default(), BTreeSet::new());
     for (member, done) in members.iter().zip(done) {
-        match (done, member.findings().and_then(|findings| findings.matched.get())) {
+        match (done, member.context.findings.as_ref().and_then(|findings| findings.matched.get())) {
             (Ok(_) | Err(NoResult::Skipped(_)), Some(of_stack)) => matched.add(of_stack),
             (Err(NoResult::Skipped(_)), None) => {}
             _ => return Ok(()),
@@ -335,14 +337,9 @@ impl Member {
         NoResult::Failed(error!(Invalid, "{message}").hint(hint).hint("to skip such stacks: --skip-missing-env"))
     }
 
-    /// What is found of it.
-    fn findings(&self) -> Option<&StackFindings> {
-        self.context.findings.as_deref()
-    }
-
     /// What it defines, if it is loaded.
     fn defined(&self) -> Option<&DefinedKeys> {
-        self.findings()?.defined.get()
+        self.context.findings.as_ref()?.defined.get()
     }
 
     /// Whether there is a file of this name in its directory.
@@ -411,17 +408,13 @@ impl Member {
         self.settings.as_ref().filter(|_| self.missing_environment().is_none())
     }
 
-    /// Its service, if these settings name one.
-    fn base_url(&self, config: Option<&Config>) -> Option<String> {
-        settings::base_url(&self.context, config?)
-    }
-
     /// What makes it this stack by these settings, whatever the other stacks of the call are: its service, its name, else its
     /// directory, and its environment.
     fn identity_by(&self, config: Option<&Config>) -> [String; 3] {
+        let url = config.and_then(|config| settings::base_url(&self.context, config));
         let name = config.and_then(|config| settings::stack(&self.context, config).ok().flatten());
         let environment = self.target.environment().unwrap_or_default().to_owned();
-        [self.base_url(config).unwrap_or_default(), name.unwrap_or_else(|| self.target.directory()), environment]
+        [url.unwrap_or_default(), name.unwrap_or_else(|| self.target.directory()), environment]
     }
 
     /// A digest of what makes it this stack, its environment included where the call names one for all.
@@ -467,7 +460,7 @@ fn distinct(members: &[Member]) -> Result<()> {
     for member in members {
         let Some(config) = member.config() else { continue };
         let Ok(Some(stack)) = settings::stack(&member.context, config) else { continue };
-        let url = member.base_url(Some(config)).unwrap_or_default();
+        let url = settings::base_url(&member.context, config).unwrap_or_default();
         let namespaces: BTreeSet<&Namespace> = config.namespaces.iter().collect();
         let is_same = |other: &&(String, String, BTreeSet<&Namespace>, &Member)| {
             other.0 == url && other.1 == stack && !other.2.is_disjoint(&namespaces)
