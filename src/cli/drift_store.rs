@@ -39,10 +39,11 @@ impl<'c> DriftStore<'c> {
     ///
     /// # Errors
     /// A file for a check with filters: what is left out would be taken for fixed.
-    pub fn of(context: &'c Context, file: Option<PathBuf>, stack: &Stack, base_url: &str) -> Result<Option<Self>> {
+    pub fn of(file: Option<PathBuf>, stack: &Stack<'c>, base_url: &str) -> Result<Option<Self>> {
+        let context = stack.context;
         let is_whole = stack.selection.is_all();
         let is_named = settings::named_state(context).is_some();
-        let owner = owner(context, stack, base_url)?;
+        let owner = owner(stack, base_url)?;
         let place = match (file, &owner.stack) {
             (Some(_), _) if !is_whole => {
                 return Err(error!(
@@ -175,8 +176,8 @@ impl<'c> DriftStore<'c> {
     }
 }
 
-fn owner(context: &Context, stack: &Stack, base_url: &str) -> Result<DriftStateOwner> {
-    let name = settings::stack(context, &stack.loaded.config)?;
+fn owner(stack: &Stack<'_>, base_url: &str) -> Result<DriftStateOwner> {
+    let name = stack.name()?;
     let directory = name.is_none().then(|| match stack.repository.open() {
         Ok(repository) => format!("./{}", repository.prefix()),
         Err(_) => stack.loaded.root.display().to_string(),

@@ -2,7 +2,7 @@
 //! nowhere.
 
 use crate::cli::stacks::{declared, defined_elsewhere};
-use crate::cli::{CommandError, Context, Result, Stack, diagnostics};
+use crate::cli::{CommandError, Result, Stack, diagnostics};
 use crate::load::{Diagnostic, Searches, SourceMap};
 use crate::model::{Key, Scope};
 use crate::plan::{BrokenReference, Plan, WrittenReference};
@@ -40,12 +40,12 @@ pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>,
 ///
 /// # Errors
 /// There is one.
-pub fn require_references(context: &Context, stack: &Stack, plan: &Plan) -> Result<()> {
+pub fn require_references(stack: &Stack<'_>, plan: &Plan) -> Result<()> {
     let mut broken = plan.broken_references().peekable();
     if broken.peek().is_none() {
         return Ok(());
     }
-    let places = SourceMap::new(&stack.loaded);
+    let (context, places) = (stack.context, SourceMap::new(&stack.loaded));
     let defined: Vec<String> = stack.loaded.desired.definitions.keys().map(Key::to_string).collect();
     let searches = Searches::default();
     let (top, config) = (declared::top(&stack.loaded.root), &stack.loaded.config);

@@ -35,10 +35,8 @@ use crate::state::StateStore;
 
 /// A stack and the live source that it is compared with.
 pub struct Session<'c> {
-    /// The context of the command.
-    pub context: &'c Context,
     /// The definitions.
-    pub stack: Stack,
+    pub stack: Stack<'c>,
     /// What they are compared with.
     pub source: LiveSource,
     /// The service, unless the source is a snapshot.
@@ -75,19 +73,19 @@ impl<'c> Session<'c> {
     /// of the base.
     pub async fn open(context: &'c Context, scope: &ScopeArgs, options: SessionOptions<'c>) -> Result<Self> {
         if options.live.is_some() {
-            return Self::compare(context, stack::open(context, scope)?, options).await;
+            return Self::compare(stack::open(context, scope)?, options).await;
         }
         let (stack, connection, lists) = connect(context, scope, options.shard).await?;
         let source = LiveSource::with(&connection, lists);
-        Self::settled(context, stack, (source, Some(connection)), options)
+        Self::settled(stack, (source, Some(connection)), options)
     }
 
     /// A session over a stack that is loaded already; the service is asked nothing yet.
     ///
     /// # Errors
     /// Those of [`Session::open`] that the definitions do not cause.
-    pub async fn compare(context: &'c Context, stack: Stack, options: SessionOptions<'c>) -> Result<Self> {
-        let config = &stack.loaded.config;
+    pub async fn compare(stack: Stack<'c>, options: SessionOptions<'c>) -> Result<Self> {
+        let (context, config) = (stack.context, &stack.loaded.config);
         let live = match options.live {
             Some(path) => (LiveSource::Snapshot(snapshot(context, config, path)?, None), None),
             None => {
@@ -95,13 +93,12 @@ impl<'c> Session<'c> {
                 (LiveSource::of(&connection)?, Some(connection))
             }
         };
-        Self::settled(context, stack, live, options)
+        Self::settled(stack, live, options)
     }
 
     /// The session, once the settings of the base are in force.
     fn settled(
-        context: &'c Context,
-        mut stack: Stack,
+        mut stack: Stack<'c>,
         (source, connection): (LiveSource, Option<Connection>),
         options: SessionOptions<'c>,
     ) -> Result<Self> {
@@ -109,22 +106,12 @@ impl<'c> Session<'c> {
         let change = options.change.cloned().unwrap_or_default();
         let pruned = change.prune_namespace.iter().cloned().collect();
         if let Some(base) = &change.base {
-            let then = base_settings::at(context, &stack, base, &pruned)?;
-            stack.settle(context, Some(&then))?;
+            let then = base_settings::at(&stack, base, &pruned)?;
+            stack.settle(Some(&then))?;
         }
-        check_pruned(context, &stack, &pruned)?;
+        check_pruned(&stack, &pruned)?;
         let allow = settings::allow(&change.allow)?;
-        Ok(Self {
-            context,
-            stack,
-            source,
-            connection,
-            change,
-            shard: options.shard,
-            allow,
-            pruned,
-            filtered: Cell::default(),
-        })
+        Ok(Self { stack, source, connection, change, shard: options.shard, allow, pruned, filtered: Cell::default() })
     }
 
     /// The namespaces of a plan: those of definitions and settings, and those that the call prunes, of which a shard reads
@@ -140,31 +127,30 @@ impl<'c> Session<'c> {
     /// # Errors
     /// There is a base, and git or its definitions cannot be read.
     pub fn attribute(&self, plan: &mut Plan) -> Result<()> {
-        base::attribute(self.context, &self.stack, plan, self.change.base.as_deref())?;
+        base::attribute(&self.stack, plan, self.change.base.as_deref())?;
         if self.change.only_this_change {
             *plan = plan.only_this_change(&self.allow);
         }
         applied::stamp(&self.stack, plan);
-        plan.source.planned_by = self.context.environment.person();
+        plan.source.planned_by = self.stack.context.environment.person();
         Ok(())
     }
 
     /// How a report of this session is drawn for people.
     pub fn view(&self) -> TextView {
+        let (context, loaded) = (self.stack.context, &self.stack.loaded);
         // A snapshot names its service, where nothing else does.
         let service = match &self.source {
-            LiveSource::Snapshot(taken, None) => {
-                settings::service(self.context, &self.stack.loaded.config, &taken.base_url)
-            }
+            LiveSource::Snapshot(taken, None) => settings::service(context, &loaded.config, &taken.base_url),
             LiveSource::Service(..) | LiveSource::Snapshot(_, Some(_)) => String::new(),
         };
-        let call = self.stack.call(self.context) + &self.context.call.flags("adopt prune_namespace") + &service;
-        let of_base = self.context.call.flags("base only_this_change");
+        let call = self.stack.call() + &context.call.flags("adopt prune_namespace") + &service;
+        let of_base = context.call.flags("base only_this_change");
         TextView {
             again: Some(format!("trueup plan {call}{of_base}")),
             call,
-            flags: settings::elsewhere(self.context, &self.stack.loaded),
-            ..self.context.timed_view()
+            flags: settings::elsewhere(context, loaded),
+            ..context.timed_view()
         }
     }
 
@@ -186,8 +172,8 @@ impl Session<'_> {
     /// lets nothing be taken. Reads that fail are part of the plan.
     pub async fn plan(&self) -> Result<Plan> {
         let plan = self.differences(None).await?;
-        plan_errors::require_references(self.context, &self.stack, &plan)?;
-        policy::permits_transfers(self.context, &plan)?;
+        plan_errors::require_references(&self.stack, &plan)?;
+        policy::permits_transfers(self.stack.context, &plan)?;
         Ok(plan)
     }
 
@@ -197,14 +183,14 @@ impl Session<'_> {
     /// # Errors
     /// A state directory that cannot be read.
     pub async fn differences(&self, check: Option<&DriftState>) -> Result<Plan> {
-        let (context, stack) = (self.context, &self.stack);
-        let (plan, listed) = tokio::join!(self.build(check), dropped::listed_before(context, stack));
+        let (context, stack) = (self.stack.context, &self.stack);
+        let (plan, listed) = tokio::join!(self.build(check), dropped::listed_before(stack));
         let mut plan = plan?;
         let here = (&*stack.loaded.root, &stack.loaded.config, &stack.repository);
         defined_elsewhere::block(context, here, &self.allow, &mut plan);
         refer(&self.source, &mut plan, &self.allow).await;
         plan.notes.extend(listed.note());
-        for scopes in dropped::scopes(context, stack, (&self.namespaces(), self.shard), check, listed, &plan) {
+        for scopes in dropped::scopes(stack, (&self.namespaces(), self.shard), check, listed, &plan) {
             let (namespaces, kinds) = scopes.iter().map(|scope| (scope.namespace.clone(), scope.kind)).unzip();
             let live = self.source.live(&namespaces, &kinds).await;
             plan.source.requests += live.requests;
@@ -231,12 +217,12 @@ impl Session<'_> {
     }
 
     async fn build(&self, check: Option<&DriftState>) -> Result<Plan> {
-        let Self { context, stack, source, .. } = self;
-        let config = &stack.loaded.config;
+        let Self { stack, source, .. } = self;
+        let (context, config) = (stack.context, &stack.loaded.config);
         let plan = Plan {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             service: source.service(),
-            stack: settings::stack(context, config)?,
+            stack: stack.name()?,
             settings: settings::plan_settings(config, self.change.adopt, &self.pruned),
             source: PlanSource {
                 origin: PlanOrigin::Directory(stack.directory.clone()),
@@ -262,24 +248,24 @@ impl Session<'_> {
             source.read(&self.namespaces(), &stack.loaded.kinds(), |scope, read| builder.take(scope, &read)).await;
         // In a copy on which they were applied, the changes that a filter chose are made.
         if !self.filtered.replace(true) {
-            stack::check_filters(context, stack, builder.matched())?;
+            stack::check_filters(stack, builder.matched())?;
         }
         let commits = builder.commits().clone();
         let mut plan = builder.finish(requests);
-        applied::judge_missing(context, stack, check, (&commits, asked), &mut plan).await?;
+        applied::judge_missing(stack, check, (&commits, asked), &mut plan).await?;
         Ok(plan)
     }
 
     /// Records in the plan which consents of the call it needs, and who gives them.
     pub fn consent(&self, plan: &mut Plan) {
-        plan.consent(&self.allow, self.context.environment.person().as_deref());
+        plan.consent(&self.allow, self.stack.context.environment.person().as_deref());
     }
 
     /// Gives every change its place, with paths that can be opened from the working directory: for a plan
     /// that is shown, because each place takes another reading of a file.
     pub fn locate(&self, plan: &mut Plan) {
         let loaded = &self.stack.loaded;
-        let prefix = self.context.environment.shown_from_here(&loaded.root);
+        let prefix = self.stack.context.environment.shown_from_here(&loaded.root);
         plan.locate(|| {
             let places = SourceMap::new(loaded);
             let prefix = &prefix;
@@ -315,16 +301,15 @@ pub async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
 }
 
 /// Refuses namespaces of `--prune-namespace` that the settings list, and settings that delete nothing or everything.
-fn check_pruned(context: &Context, stack: &Stack, pruned: &BTreeSet<Namespace>) -> Result<()> {
+fn check_pruned(stack: &Stack<'_>, pruned: &BTreeSet<Namespace>) -> Result<()> {
     let Some(first) = pruned.first() else { return Ok(()) };
     if let Some(listed) = stack.loaded.namespaces().intersection(pruned).next() {
         return Err(error!(Usage, "`--prune-namespace {listed}` is for a namespace that the stack no longer has")
             .hint("it is listed under `namespaces:`, or has definitions: a plan prunes it by itself"));
     }
-    policy::permits_namespaces(context, pruned)?;
-    let config = &stack.loaded.config;
-    let is_owned = config.safeguards.prune == Prune::Owned;
-    if settings::stack(context, config)?.is_none() || !is_owned {
+    policy::permits_namespaces(stack.context, pruned)?;
+    let is_owned = stack.loaded.config.safeguards.prune == Prune::Owned;
+    if stack.name()?.is_none() || !is_owned {
         let what = "deletes what the stack owns there";
         // What trueup.yaml says is not in force.
         if let Some(change) = stack.setting_changes.iter().find(|change| change.setting == "prune" && !is_owned) {
@@ -338,11 +323,11 @@ fn check_pruned(context: &Context, stack: &Stack, pruned: &BTreeSet<Namespace>) 
 }
 
 /// Loads a stack while its service already answers for the namespaces that its settings list.
-async fn connect(
-    context: &Context,
+async fn connect<'c>(
+    context: &'c Context,
     scope: &ScopeArgs,
     shard: Option<Shard>,
-) -> Result<(Stack, Connection, PendingLists)> {
+) -> Result<(Stack<'c>, Connection, PendingLists)> {
     let early = async {
         // What is wrong with them is an error of the load.
         let config = load::settings(&scope.paths[0], &settings::load_options(context)).ok()?;

@@ -23,7 +23,9 @@ use crate::report::safe;
 const FILTERS: &str = "only except namespace selector";
 
 /// A stack as a command sees it.
-pub struct Stack {
+pub struct Stack<'c> {
+    /// The context of the command.
+    pub context: &'c Context,
     /// What was loaded, with its configuration.
     pub loaded: Loaded,
     /// The filters of the call.
@@ -45,7 +47,7 @@ pub struct Stack {
 ///
 /// # Errors
 /// Paths of two stacks, wrong definitions (reported with their places), or a wrong configuration.
-pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
+pub fn open<'c>(context: &'c Context, scope: &ScopeArgs) -> Result<Stack<'c>> {
     opened(context, scope, loaded(context, scope))
 }
 
@@ -53,7 +55,7 @@ pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 ///
 /// # Errors
 /// Those of [`open`], but for a directory without a definition.
-pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
+pub fn open_bare<'c>(context: &'c Context, scope: &ScopeArgs) -> Result<Stack<'c>> {
     bare(context, scope, loaded(context, scope))
 }
 
@@ -61,7 +63,7 @@ pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
 ///
 /// # Errors
 /// Those of [`open`].
-pub async fn open_aside(context: &Context, scope: &ScopeArgs) -> Result<Stack> {
+pub async fn open_aside<'c>(context: &'c Context, scope: &ScopeArgs) -> Result<Stack<'c>> {
     let (path, options) = (scope.paths[0].clone(), settings::load_options(context));
     opened(context, scope, aside(move || load::directory(&path, &options)).await)
 }
@@ -71,17 +73,17 @@ fn loaded(context: &Context, scope: &ScopeArgs) -> Result<Loaded, Diagnostics> {
     load::directory(&scope.paths[0], &settings::load_options(context))
 }
 
-fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack> {
+fn opened<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack<'c>> {
     let stack = bare(context, scope, loaded)?;
-    note_definitions(context, &stack.loaded);
+    note_definitions(&stack);
     if let Some((message, hint)) = without_definitions(&stack.loaded, &stack.selection) {
         return Err(error!(Invalid, "{message}").hint(hint).hint("nothing was sent"));
     }
-    known_namespaces(context, &stack.loaded, &stack.selection)?;
+    known_namespaces(&stack)?;
     Ok(stack)
 }
 
-fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack> {
+fn bare<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack<'c>> {
     let paths = &scope.paths;
     paths.iter().filter(|path| path.is_file()).try_for_each(|path| is_no_saved_plan(context, path))?;
     let mut selection = selection(&scope.filter)?;
@@ -99,8 +101,8 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     let directory = context.environment.directory_from_here(&loaded.root);
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
     let repository = LazyRepository::new(context, &loaded.root);
-    let mut stack = Stack { loaded, selection, filters, call, directory, head, setting_changes, repository };
-    stack.settle(context, None)?;
+    let mut stack = Stack { context, loaded, selection, filters, call, directory, head, setting_changes, repository };
+    stack.settle(None)?;
     Ok(stack)
 }
 
@@ -117,7 +119,8 @@ fn is_no_saved_plan(context: &Context, path: &Path) -> Result<()> {
 }
 
 /// Of several stacks: notes what this one defines, so that a definition of two of them is found.
-fn note_definitions(context: &Context, loaded: &Loaded) {
+fn note_definitions(stack: &Stack<'_>) {
+    let (context, loaded) = (stack.context, &stack.loaded);
     let Some(findings) = &context.findings else { return };
     findings.defined.get_or_init(|| DefinedKeys {
         base_url: settings::base_url(context, &loaded.config),
@@ -155,9 +158,9 @@ fn without_definitions(loaded: &Loaded, selection: &Selection) -> Option<(String
 }
 
 /// Every namespace of the call is one of the stack's; of several stacks, one is.
-fn known_namespaces(context: &Context, loaded: &Loaded, selection: &Selection) -> Result<()> {
-    let known = loaded.namespaces();
-    if context.findings.is_some() {
+fn known_namespaces(stack: &Stack<'_>) -> Result<()> {
+    let (selection, known) = (&stack.selection, stack.loaded.namespaces());
+    if stack.context.findings.is_some() {
         return if selection.names_one_of(&known) { Ok(()) } else { Err(nothing_selected()) };
     }
     unknown_namespace(selection, &known, ("the stack has", "it has"))
@@ -184,9 +187,9 @@ pub fn unknown_namespace(
 ///
 /// # Errors
 /// A filter matches nothing, or they select nothing of one of several stacks.
-pub fn check_filters(context: &Context, stack: &Stack, matched: Option<&MatchedFilters>) -> Result<()> {
+pub fn check_filters(stack: &Stack<'_>, matched: Option<&MatchedFilters>) -> Result<()> {
     let (selection, Some(matched)) = (&stack.selection, matched) else { return Ok(()) };
-    let Some(findings) = &context.findings else {
+    let Some(findings) = &stack.context.findings else {
         return selection.unmatched(matched).map_or(Ok(()), |one| Err(unmatched(one).hint("nothing was sent")));
     };
     findings.matched.get_or_init(|| matched.clone());
@@ -228,8 +231,8 @@ pub fn unmatched_live(selection: &Selection, live: &Live) -> Option<UnmatchedFil
 ///
 /// # Errors
 /// Those of [`check_filters`].
-pub fn check_matched(context: &Context, stack: &Stack) -> Result<()> {
-    check_filters(context, stack, Some(&matched_in(&stack.selection, &stack.loaded)))
+pub fn check_matched(stack: &Stack<'_>) -> Result<()> {
+    check_filters(stack, Some(&matched_in(&stack.selection, &stack.loaded)))
 }
 
 fn matched_in(selection: &Selection, loaded: &Loaded) -> MatchedFilters {
@@ -241,11 +244,19 @@ fn matched_in(selection: &Selection, loaded: &Loaded) -> MatchedFilters {
     matched
 }
 
-impl Stack {
+impl Stack<'_> {
+    /// Its name, as flags, environment and configuration give it together, if it has one.
+    ///
+    /// # Errors
+    /// A text that is not a valid name.
+    pub fn name(&self) -> Result<Option<String>> {
+        settings::stack(self.context, &self.loaded.config)
+    }
+
     /// The words of the call for the commands that a report proposes. Of several stacks, without the filters and variables
     /// that are for another one: alone, this stack would refuse them.
-    pub fn call(&self, context: &Context) -> String {
-        let matched = context.findings.as_ref().and_then(|findings| findings.matched.get());
+    pub fn call(&self) -> String {
+        let matched = self.context.findings.as_ref().and_then(|findings| findings.matched.get());
         let Some(matched) = matched else { return self.call.about(FILTERS) };
         let known = self.loaded.namespaces();
         let call = matched.globs().into_iter().fold(self.call.clone(), |call, (flag, matched)| {
@@ -256,18 +267,18 @@ impl Stack {
     }
 
     /// The words of the call for a command about the definitions of `now`: without paths and filters that select none of them.
-    pub fn call_of(&self, context: &Context, now: &Loaded) -> String {
+    pub fn call_of(&self, now: &Loaded) -> String {
         let is_empty = self.selection.empty_path(&now.desired).is_some()
             || self.selection.unmatched(&matched_in(&self.selection, now)).is_some();
-        if is_empty { safe::shell(&self.directory) + &context.call.settings() } else { self.call(context) }
+        if is_empty { safe::shell(&self.directory) + &self.context.call.settings() } else { self.call() }
     }
 
     /// Puts the settings in force, as far as policy and base restrict them.
     ///
     /// # Errors
     /// Those of [`policy::settle`].
-    pub fn settle(&mut self, context: &Context, base: Option<&SafetySettings>) -> Result<()> {
-        self.setting_changes = policy::settle(context, &mut self.loaded, &self.head, base)?;
+    pub fn settle(&mut self, base: Option<&SafetySettings>) -> Result<()> {
+        self.setting_changes = policy::settle(self.context, &mut self.loaded, &self.head, base)?;
         Ok(())
     }
 }
@@ -328,7 +339,7 @@ pub fn kinds_in(namespaces: &BTreeSet<Namespace>) -> BTreeSet<KindName> {
 ///
 /// # Errors
 /// Flags that cannot be read.
-pub fn check(context: &Context, scope: &ScopeArgs) -> Result<Result<Stack, Diagnostics>> {
+pub fn check<'c>(context: &'c Context, scope: &ScopeArgs) -> Result<Result<Stack<'c>, Diagnostics>> {
     let loaded = match loaded(context, scope) {
         Ok(loaded) => loaded,
         Err(diagnostics) => return Ok(Err(diagnostics)),

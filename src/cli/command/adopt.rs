@@ -129,7 +129,7 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         more => format!("{more} files were"),
     };
     // What was taken over may have left the filters.
-    let call = now.as_ref().map_or_else(|| stack.call(context), |now| stack.call_of(context, now));
+    let call = now.as_ref().map_or_else(|| stack.call(), |now| stack.call_of(now));
     context.output.answer_line(&format!("{files} edited.   Look at it: git diff    Next:  trueup plan {call}"));
     Ok(status)
 }

@@ -135,7 +135,7 @@ async fn several(
 /// Checks one stack; returns how its report is drawn as well. Each of several has its own drift state, a file of the directory that the call names, and keeps its
 /// acknowledgements beside its definitions.
 async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Member>) -> Result<(TextView, Check)> {
-    let (context, stack) = (session.context, &session.stack);
+    let (context, stack) = (session.stack.context, &session.stack);
     let (state, acknowledged) = (arguments.drift_state.clone(), arguments.acknowledged.clone());
     let (state, acknowledged) = match member {
         None => (state, acknowledged),
@@ -148,7 +148,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     let base_url = &session.source.service().base_url;
     let kept = match arguments.live.live {
         Some(_) => None,
-        None => DriftStore::of(context, state, stack, base_url)?,
+        None => DriftStore::of(state, stack, base_url)?,
     };
     let mut drift_state = match &kept {
         Some(kept) => kept.read().await?,

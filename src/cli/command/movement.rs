@@ -47,11 +47,11 @@ impl Execute for MoveArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let scope = ScopeArgs { paths: vec![self.directory.clone()], filter: FilterArgs::default() };
         let stack = stack::open_bare(context, &scope)?;
-        let stacks = Stacks::of(self, context, &stack)?;
+        let stacks = Stacks::of(self, &stack)?;
         policy::permits_names(context, &stacks.consents(self))?;
         let other = find(context, &stack.loaded, stacks.other())?;
         let selection = stack::selection(&FilterArgs { only: self.globs.clone(), ..FilterArgs::default() })?;
-        let session = Session::compare(context, stack, SessionOptions::default()).await?;
+        let session = Session::compare(stack, SessionOptions::default()).await?;
         let mut plan = arrange(&session, &stacks, &other, (&selection, self)).await?;
         let loaded = &session.stack.loaded;
         policy::check_plan(context, (&loaded.config, &loaded.root), &plan)?;
@@ -86,9 +86,9 @@ struct Stacks {
 }
 
 impl Stacks {
-    fn of(arguments: &MoveArgs, context: &Context, stack: &Stack) -> Result<Self> {
+    fn of(arguments: &MoveArgs, stack: &Stack<'_>) -> Result<Self> {
         let usage = |message: String| error!(Usage, "{message}");
-        let Some(own) = settings::stack(context, &stack.loaded.config)? else {
+        let Some(own) = stack.name()? else {
             return Err(usage(format!("`{}` is not a stack", stack.directory))
                 .hint("run it in the directory of one of the two stacks, or name that with --directory"));
         };
@@ -153,7 +153,7 @@ async fn arrange(
         settings: settings::plan_settings(&own.config, false, &BTreeSet::new()),
         source: PlanSource {
             origin: PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() },
-            environment: session.context.global.env.clone(),
+            environment: session.stack.context.global.env.clone(),
             filters: arguments.globs.iter().map(|glob| safe::shell(glob)).collect(),
             kinds: kinds.iter().copied().filter(|kind| !kind.is_endpoint()).collect(),
             ..PlanSource::default()

@@ -47,7 +47,7 @@ impl Execute for RehearseArgs {
         let stack = stack::open(context, &self.scope)?;
         let scenario = rehearsal::scenario(&self.faults)?;
         let options = SessionOptions { live: self.live.live.as_deref(), change: Some(&self.change), shard: None };
-        let mut session = Session::compare(context, stack, options).await?;
+        let mut session = Session::compare(stack, options).await?;
         copy(context, &mut session).await?;
         let mut plan = session.plan().await?;
         session.attribute(&mut plan)?;

@@ -65,7 +65,7 @@ fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Validat
             return Ok(Validation { contents: None, diagnostics: wrong.list, prefix });
         }
     };
-    stack::check_matched(context, &stack)?;
+    stack::check_matched(&stack)?;
     let namespaces = stack.loaded.namespaces().len();
     let Loaded { desired, notes, root, .. } = stack.loaded;
     if format == Format::Text && !notes.is_empty() {

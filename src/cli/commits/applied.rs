@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::cli::commits::at_commit::{LookupError, StackRoot};
 use crate::cli::commits::base;
-use crate::cli::{Context, Result, Stack, settings};
+use crate::cli::{Result, Stack, settings};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
 use crate::journal::{self, LastAction, RunOwner};
@@ -31,12 +31,12 @@ const MOST_LATER: usize = 50;
 /// # Errors
 /// The state directory cannot be read.
 pub async fn judge_missing(
-    context: &Context,
-    stack: &Stack,
+    stack: &Stack<'_>,
     check: Option<&DriftState>,
     (commits, asked): (&NamedCommits, Timestamp),
     plan: &mut Plan,
 ) -> Result<()> {
+    let context = stack.context;
     let missing: BTreeSet<Key> = plan.missing().map(|change| change.key.clone()).collect();
     if missing.is_empty() {
         return Ok(());
@@ -117,7 +117,7 @@ impl AppliedDefinitions {
 
 /// What was defined when the stack was last applied, as far as git shows it, or why it does not.
 fn applied_definitions(
-    stack: &Stack,
+    stack: &Stack<'_>,
     commits: &NamedCommits,
     missing: &BTreeSet<Key>,
 ) -> Result<AppliedDefinitions, String> {
@@ -156,7 +156,7 @@ fn applied_definitions(
 }
 
 fn defined_at(
-    stack: &Stack,
+    stack: &Stack<'_>,
     repository: &Repository,
     commit: &str,
     (first, last): (Timestamp, Timestamp),
@@ -174,7 +174,7 @@ fn defined_at(
 /// The endpoints that a commit between the applied ones and the working tree's did not define: an apply of it deleted
 /// them.
 fn removals(
-    stack: &Stack,
+    stack: &Stack<'_>,
     repository: &Repository,
     newest: &[AppliedCommit],
     missing: &BTreeSet<Key>,
@@ -211,7 +211,7 @@ fn removals(
 /// Lets the ownership annotations that an apply of `plan` writes name the commit of the definitions: that of the
 /// working tree, where it has the very definitions that are applied and no filter leaves a change out. Where it is not
 /// known to have them, the plan names no commit either.
-pub fn stamp(stack: &Stack, plan: &mut Plan) {
+pub fn stamp(stack: &Stack<'_>, plan: &mut Plan) {
     let Some(head) = plan.source.commit.clone().filter(|_| !plan.changes.is_empty()) else { return };
     let Ok(repository) = stack.repository.open() else { return };
     let is_here = |(at_head, _): (Loaded, StackRoot)| {

@@ -16,7 +16,7 @@ use crate::plan::{Action, Change, DefinitionHistory, Plan};
 ///
 /// # Errors
 /// There is a base, and no repository, no history, or definitions in it that do not load.
-pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option<&str>) -> Result<()> {
+pub fn attribute(stack: &Stack<'_>, plan: &mut Plan, base: Option<&str>) -> Result<()> {
     let repository = match (stack.repository.open(), base) {
         (Ok(repository), _) => repository,
         (Err(error), Some(_)) => return Err(failed(error)),
@@ -27,7 +27,7 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
     let Some(base) = base else { return Ok(()) };
     let changed = plan.changes.iter().chain(plan.blocked.iter().filter_map(|held| held.change.as_ref()));
     let keys: BTreeSet<Key> = changed.map(|change| change.key.clone()).collect();
-    let (merge_base, tip) = desired(context, &stack.loaded, repository, base, &keys)?;
+    let (merge_base, tip) = desired(stack, repository, base, &keys)?;
     plan.source.base = Some(base.to_owned());
     plan.attribute(DefinitionHistory { merge_base: &merge_base, base: &tip, head: &stack.loaded.desired });
     Ok(())
@@ -37,7 +37,7 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
 ///
 /// # Errors
 /// A file or a submodule is missing, or git cannot say.
-pub fn check_whole(stack: &Stack) -> Result<()> {
+pub fn check_whole(stack: &Stack<'_>) -> Result<()> {
     let Ok(repository) = stack.repository.open() else { return Ok(()) };
     let prefix = repository.prefix();
     let left_out = repository.left_out(prefix).map_err(failed)?;
@@ -70,7 +70,7 @@ pub fn check_whole(stack: &Stack) -> Result<()> {
 /// # Errors
 /// git cannot show the commit or not all of it, or its files do not load; [`LookupError::Absent`]
 /// where the commit knows of no such stack.
-pub fn found_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<(Loaded, StackRoot), LookupError> {
+pub fn found_at(stack: &Stack<'_>, repository: &Repository, commit: &str) -> Result<(Loaded, StackRoot), LookupError> {
     match CommitLookup::new(&stack.loaded, repository, commit).load()? {
         StackAtCommit::Loaded { loaded, root } => Ok((*loaded, root)),
         StackAtCommit::NoEnvironment(_) => {
@@ -97,13 +97,8 @@ fn name_removals(repository: &Repository, plan: &mut Plan) {
 }
 
 /// The definitions at the merge base with `base` and at its tip, as far as they decide about these keys.
-fn desired(
-    context: &Context,
-    stack: &Loaded,
-    repository: &Repository,
-    base: &str,
-    keys: &BTreeSet<Key>,
-) -> Result<(Desired, Desired)> {
+fn desired(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeSet<Key>) -> Result<(Desired, Desired)> {
+    let (context, stack) = (stack.context, &stack.loaded);
     let commits = [repository.merge_base(base).map_err(failed)?, repository.resolve(base).map_err(failed)?];
     let [merge_base, tip] = commits.each_ref().map(|commit| CommitLookup::new(stack, repository, commit));
     let merge_base_name = format!("the merge base with {base}");

@@ -7,7 +7,7 @@ use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError};
 use crate::cli::commits::base;
 use crate::cli::stacks::declared::DeclaredStack;
-use crate::cli::{CommandError, Context, Result, Stack, diagnostics, settings};
+use crate::cli::{CommandError, Result, Stack, diagnostics, settings};
 use crate::load::Config;
 use crate::model::Namespace;
 use crate::model::policy::SafetySettings;
@@ -18,12 +18,13 @@ use crate::model::policy::SafetySettings;
 ///
 /// # Errors
 /// They are not known.
-pub fn at(context: &Context, stack: &Stack, base: &str, pruned: &BTreeSet<Namespace>) -> Result<SafetySettings> {
+pub fn at(stack: &Stack<'_>, base: &str, pruned: &BTreeSet<Namespace>) -> Result<SafetySettings> {
+    let context = stack.context;
     let repository = stack.repository.open().map_err(base::failed)?;
     // The following needs the whole history.
     repository.merge_base(base).map_err(base::failed)?;
     let tip = repository.resolve(base).map_err(base::failed)?;
-    let name = settings::stack(context, &stack.loaded.config)?;
+    let name = stack.name()?;
     // The whole tree first: it answers what is asked of a part of it, too.
     let declared = name.as_ref().map(|_| context.tenants.declared_at(repository, &tip));
     let declared = declared.transpose().map_err(base::failed)?;
@@ -36,7 +37,7 @@ pub fn at(context: &Context, stack: &Stack, base: &str, pruned: &BTreeSet<Namesp
     };
     let mut in_force = own.as_ref().map(|(config, _)| config.clone()).unwrap_or_default().safety();
     let Some((name, declared)) = name.zip(declared) else { return Ok(in_force) };
-    let target = BaseTarget::of(context, stack, own.as_ref().map(|(config, _)| config), &name, pruned)?;
+    let target = BaseTarget::of(stack, own.as_ref().map(|(config, _)| config), &name, pruned)?;
     let own_prefix = own.as_ref().map(|(_, root)| root.prefix.as_str());
     for directory in declared.iter().filter(|directory| directory.may_name(&name)) {
         let wrong = |reason: &str| unknown(base, &format!("{}: {reason}", directory.file()));
@@ -70,20 +71,14 @@ struct BaseTarget {
 }
 
 impl BaseTarget {
-    fn of(
-        context: &Context,
-        stack: &Stack,
-        own: Option<&Config>,
-        name: &str,
-        pruned: &BTreeSet<Namespace>,
-    ) -> Result<Self> {
+    fn of(stack: &Stack<'_>, own: Option<&Config>, name: &str, pruned: &BTreeSet<Namespace>) -> Result<Self> {
         let (now, environment) = (&stack.loaded.config, stack.loaded.options().environment.as_ref());
         let is_there = |own: &&Config| environment.is_none_or(|name| own.environments.contains_key(name));
         let is_it = |own: &&Config| own.stack.as_ref().is_some_and(|stack| stack.as_str() == name);
         let Some(own) = own.filter(is_there).filter(is_it) else {
             return Ok(Self { is_environment: false, services: None, namespaces: None });
         };
-        let planned = settings::named(context, now)?.map(|place| place.base_url().to_string());
+        let planned = settings::named(stack.context, now)?.map(|place| place.base_url().to_string());
         let services = planned.into_iter().chain(own.base_url.as_deref().map(plain)).collect();
         let listed: BTreeSet<Namespace> = own.namespaces.iter().cloned().collect();
         let taken = &stack.loaded.namespaces() | pruned;

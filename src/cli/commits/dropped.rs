@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::cli::stacks::{declared, shard};
-use crate::cli::{Context, Stack, aside, settings};
+use crate::cli::{Stack, aside, settings};
 use crate::drift::{DriftState, Shard};
 use crate::git::GitError;
 use crate::kind::KindName;
@@ -42,8 +42,7 @@ impl Listed {
 /// The lists of what the stack once had, as far as `listed` and the drift state of the call show it and the filters of the
 /// call leave it in. `read` are the namespaces of the plan, of which a shard has its own.
 pub fn scopes(
-    context: &Context,
-    stack: &Stack,
+    stack: &Stack<'_>,
     (read, shard): (&BTreeSet<Namespace>, Option<Shard>),
     check: Option<&DriftState>,
     listed: Listed,
@@ -58,7 +57,7 @@ pub fn scopes(
         kinds.insert(key.kind);
     }
     let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
-    let config = &stack.loaded.config;
+    let (tenants, config) = (&stack.context.tenants, &stack.loaded.config);
     namespaces.retain(|namespace| !is_read(namespace) && !stack.loaded.namespaces().contains(namespace));
     // Another environment or directory of the same stack may list what this one does not: it is in the plans of that one.
     let is_same = |other: &&Config| other.stack == config.stack && other.base_url == config.base_url;
@@ -66,8 +65,8 @@ pub fn scopes(
         namespaces.retain(|namespace| !other.namespaces.contains(namespace));
     }
     let top = (!namespaces.is_empty()).then(|| declared::top(&stack.loaded.root));
-    for top in top.into_iter().chain(context.tenants.tops.borrow().iter().cloned()) {
-        let directories = context.tenants.declared(&top);
+    for top in top.into_iter().chain(tenants.tops.borrow().iter().cloned()) {
+        let directories = tenants.declared(&top);
         let stacks = directories.iter().flat_map(|all| all.iter()).filter_map(|other| other.stacks().ok()).flatten();
         for other in stacks.map(|other| other.config).filter(is_same) {
             namespaces.retain(|namespace| !other.namespaces.contains(namespace));
@@ -85,9 +84,9 @@ pub fn scopes(
 
 /// The namespaces and kinds of every version of `trueup.yaml` in the history of the working tree, also where the stack had
 /// another directory; none where git does not show it. They are searched for on a thread of their own, while the service answers.
-pub async fn listed_before(context: &Context, stack: &Stack) -> Listed {
-    let Ok(Some(name)) = settings::stack(context, &stack.loaded.config) else { return Listed::default() };
-    let is_named_by_call = settings::stack_text(context).is_some();
+pub async fn listed_before(stack: &Stack<'_>) -> Listed {
+    let Ok(Some(name)) = stack.name() else { return Listed::default() };
+    let is_named_by_call = settings::stack_text(stack.context).is_some();
     let repository = stack.repository.clone();
     aside(move || {
         let mut all = Listed::default();
