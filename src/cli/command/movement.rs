@@ -70,10 +70,7 @@ impl Execute for MoveArgs {
         let trust = RunLimits::whole(&plan);
         let decision = &self.decision;
         let work = PendingRun { context, decision, plan, connection, allow, view, trust };
-        match &self.output {
-            Some(path) => work.save(path),
-            None => work.approve_and_apply().await,
-        }
+        work.save_or_apply(self.output.as_deref()).await
     }
 }
 

@@ -77,10 +77,7 @@ impl Execute for RollbackArgs {
         let trust = RunLimits::of_record(&config, &plan);
         let decision = &self.decision;
         let work = PendingRun { context, decision, plan, connection, allow, view, trust };
-        match &self.output {
-            Some(path) => work.save(path),
-            None => work.approve_and_apply().await,
-        }
+        work.save_or_apply(self.output.as_deref()).await
     }
 }
 

@@ -128,11 +128,12 @@ impl<'a> PendingRun<'a> {
         Ok(self.report(&outcome, BTreeSet::new()))
     }
 
-    /// Saves the plan for `apply FILE` instead of applying it, and shows it.
+    /// The same; or saves the plan for `apply FILE`, where the call names an output for it, and shows it.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub fn save(&self, path: &Path) -> Result<ExitStatus> {
+    /// Those of an apply; the file cannot be written.
+    pub async fn save_or_apply(&self, output: Option<&Path>) -> Result<ExitStatus> {
+        let Some(path) = output else { return self.approve_and_apply().await };
         let Self { context, decision, plan, view, .. } = self;
         file::write_private(path, |out| plan.write(out))?;
         if decision.format == Format::Text
