@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError};
 use crate::cli::commits::base;
-use crate::cli::stacks::declared::DeclaredStack;
 use crate::cli::{CommandError, Result, Stack, diagnostics, settings};
 use crate::load::Config;
 use crate::model::Namespace;
@@ -41,13 +40,12 @@ pub fn at(stack: &Stack<'_>, base: &str, pruned: &BTreeSet<Namespace>) -> Result
     let own_prefix = own.as_ref().map(|(_, root)| root.prefix.as_str());
     for directory in declared.iter().filter(|directory| directory.may_name(&name)) {
         let wrong = |reason: &str| unknown(base, &format!("{}: {reason}", directory.file()));
-        for other in directory.stacks().map_err(wrong)? {
+        for (environment, config) in directory.stacks().map_err(wrong)? {
             // Every environment begins with the top level of its own file, and may loosen it.
-            let is_below =
-                other.environment.is_none() && target.is_environment && own_prefix == Some(&*directory.prefix);
-            let is_it = other.config.stack.as_ref().is_some_and(|stack| stack.as_str() == name);
-            if is_it && !is_below && target.may_be_of(other) {
-                in_force.safeguards = in_force.safeguards.stricter(&other.config.safeguards);
+            let is_below = environment.is_none() && target.is_environment && own_prefix == Some(&*directory.prefix);
+            let is_it = config.stack.as_ref().is_some_and(|stack| stack.as_str() == name);
+            if is_it && !is_below && target.may_be_of(config) {
+                in_force.safeguards = in_force.safeguards.stricter(&config.safeguards);
             }
         }
     }
@@ -90,10 +88,10 @@ impl BaseTarget {
     }
 
     /// Whether a stack of the base can be about the same endpoints.
-    fn may_be_of(&self, other: DeclaredStack<'_>) -> bool {
-        let url = other.config.base_url.as_deref().map(plain);
+    fn may_be_of(&self, other: &Config) -> bool {
+        let url = other.base_url.as_deref().map(plain);
         let is_service = self.services.as_ref().zip(url).is_none_or(|(services, url)| services.contains(&url));
-        let theirs = &other.config.namespaces;
+        let theirs = &other.namespaces;
         let is_namespace = self
             .namespaces
             .as_ref()

@@ -68,7 +68,7 @@ pub fn scopes(
     for top in top.into_iter().chain(tenants.tops.borrow().iter().cloned()) {
         let directories = tenants.declared(&top);
         let stacks = directories.iter().flat_map(|all| all.iter()).filter_map(|other| other.stacks().ok()).flatten();
-        for other in stacks.map(|other| other.config).filter(is_same) {
+        for other in stacks.map(|(_, config)| config).filter(is_same) {
             namespaces.retain(|namespace| !other.namespaces.contains(namespace));
         }
     }

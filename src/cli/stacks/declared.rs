@@ -50,15 +50,6 @@ impl DefinedObjects {
     }
 }
 
-/// A directory in one of its environments, or without any.
-#[derive(Debug, Clone, Copy)]
-pub struct DeclaredStack<'d> {
-    /// The environment.
-    pub environment: Option<&'d str>,
-    /// The settings that a call gets which chooses it.
-    pub config: &'d Config,
-}
-
 impl DeclaredDirectory {
     fn new(prefix: String, file: Result<Vec<u8>, String>) -> Self {
         Self { prefix, file, settings: OnceCell::new(), texts: OnceCell::new(), defined: RefCell::default() }
@@ -82,15 +73,14 @@ impl DeclaredDirectory {
         settings.as_ref().map_err(String::as_str)
     }
 
-    /// Its stacks: without an environment first, then each environment.
+    /// Its stacks: without an environment first, then each environment, with the settings that a call gets which chooses it.
     ///
     /// # Errors
     /// Why its settings cannot be read.
-    pub fn stacks(&self) -> Result<impl Iterator<Item = DeclaredStack<'_>>, &str> {
+    pub fn stacks(&self) -> Result<impl Iterator<Item = (Option<&str>, &Config)>, &str> {
         let config = self.config()?;
-        let environments =
-            config.environments.iter().map(|(name, config)| DeclaredStack { environment: Some(name), config });
-        Ok([DeclaredStack { environment: None, config }].into_iter().chain(environments))
+        let environments = config.environments.iter().map(|(name, config)| (Some(name.as_str()), config));
+        Ok([(None, config)].into_iter().chain(environments))
     }
 
     /// What its files in the working tree, where it is `directory`, may define by their texts alone.

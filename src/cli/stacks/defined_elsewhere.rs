@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::api::BaseUrl;
 use crate::cli::context::LazyRepository;
-use crate::cli::stacks::declared::{self, DeclaredDirectory, DeclaredStack};
+use crate::cli::stacks::declared::{self, DeclaredDirectory};
 use crate::cli::{Context, Result, policy, settings};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, WantedKeys, config, is_definition_path};
@@ -202,7 +202,7 @@ pub fn deleted(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> 
     let declared = context.tenants.declared(top);
     let stacks = declared.iter().flat_map(|all| all.iter()).filter_map(|other| other.stacks().ok()).flatten();
     let is_same = |other: &&Config| other.stack.is_some() && other.stack == config.stack && service.is_of(other);
-    let same: Vec<&Config> = stacks.map(|other| other.config).filter(is_same).collect();
+    let same: Vec<&Config> = stacks.map(|(_, config)| config).filter(is_same).collect();
     keys.iter().filter(|key| same.iter().any(|other| prunes(other, key))).cloned().collect()
 }
 
@@ -278,7 +278,7 @@ impl<'a> Service<'a> {
         own: Option<Option<&str>>,
         keys: &[Key],
     ) -> Vec<Definer> {
-        let stacks: Vec<DeclaredStack<'_>> = match other.stacks() {
+        let stacks: Vec<_> = match other.stacks() {
             Ok(stacks) => stacks.collect(),
             Err(reason) => {
                 let problem = format!("{}: {reason}", config::FILE);
@@ -288,7 +288,7 @@ impl<'a> Service<'a> {
         };
         let has_environments = stacks.len() > 1;
         let mut found = Vec::new();
-        for DeclaredStack { environment, config } in stacks {
+        for (environment, config) in stacks {
             let is_own = own.is_some_and(|chosen| environment.is_none() || environment == chosen);
             if is_own || !self.is_of(config) {
                 continue;
@@ -323,10 +323,11 @@ impl<'a> Service<'a> {
         keys: &[Key],
     ) -> Vec<(Key, Key)> {
         let may: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_name(key)).collect();
-        let is_chosen = |stack: &DeclaredStack<'_>| stack.environment.is_none() || stack.environment == environment;
+        let is_chosen = |(one, _): &(Option<&str>, &Config)| one.is_none() || *one == environment;
         let stack = other.stacks().ok().and_then(|stacks| stacks.filter(is_chosen).last());
-        let Some(stack) = stack.filter(|stack| !may.is_empty() && self.is_of(stack.config)) else { return Vec::new() };
-        let defined = other.defined(directory, stack.environment, &self.variables);
+        let stack = stack.filter(|(_, config)| !may.is_empty() && self.is_of(config));
+        let Some((environment, _)) = stack else { return Vec::new() };
+        let defined = other.defined(directory, environment, &self.variables);
         let referrers = defined.as_ref().as_ref().map(|all| &all.referrers);
         let found = |key: &Key| Some((key.clone(), referrers.ok()?.get(key)?.clone()));
         may.into_iter().filter_map(found).collect()
@@ -348,7 +349,7 @@ impl<'a> Service<'a> {
         let is_of = |file: &&TreeEntry| {
             let above = declared.iter().filter(|stack| file.path.starts_with(&stack.prefix));
             let around = above.max_by_key(|stack| stack.prefix.len());
-            around.is_some_and(|stack| stack.stacks().map_or(true, |mut all| all.any(|stack| self.is_of(stack.config))))
+            around.is_some_and(|stack| stack.stacks().map_or(true, |mut all| all.any(|(_, config)| self.is_of(config))))
         };
         let files: Vec<&TreeEntry> = files.iter().filter(is_of).collect();
         let (wanted, mut found) = (WantedKeys::new(keys), Vec::new());
