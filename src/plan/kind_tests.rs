@@ -255,6 +255,11 @@ fn a_part_of_a_plan_is_blocked_by_what_it_keeps_and_not_by_what_it_leaves_out() 
     let sms = || json!({"sms": {"contact_number": "+4930123456"}});
     let part = |world: World, of: &dyn Fn(&Change) -> Attribution| {
         let mut plan = world.with(|world| world.kinds = kinds(&["alert_receiver"])).plan();
+        let unknown = BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason: "elsewhere".to_owned() });
+        plan.block_deletes(|key| (key.name.as_str() == "elsewhere").then(|| unknown.clone()));
+        plan.refer(&Allowances::default(), |key| {
+            Ok(if key.name.as_str() == "referred" { vec![pool()] } else { Vec::new() })
+        });
         let blocked = plan.blocked.iter_mut().filter_map(|held| held.change.as_mut());
         for change in plan.changes.iter_mut().chain(blocked) {
             change.attribution = Some(of(change));
@@ -270,13 +275,19 @@ fn a_part_of_a_plan_is_blocked_by_what_it_keeps_and_not_by_what_it_leaves_out() 
         plan.only_this_change(&Allowances::default())
     };
     // The create of another lacks its secret.
+    let removed = ["x", "elsewhere", "referred"]
+        .iter()
+        .fold(World::new(), |world, name| world.live(ours(&receiver(name, sms()))));
     let removed =
-        World::new().live(ours(&receiver("x", sms()))).defined(receiver("n", json!({"slack": {"channel": "a"}})));
-    let removed = part(removed, &|change| match change.action {
-        Action::Delete { .. } => Attribution::ThisChange,
-        _ => Attribution::PendingOnBase,
-    });
-    assert_eq!((removed.changes.len(), removed.blocked.len()), (1, 0), "{removed:?}");
+        part(removed.defined(receiver("n", json!({"slack": {"channel": "a"}}))), &|change| match change.action {
+            Action::Delete { .. } => Attribution::ThisChange,
+            _ => Attribution::PendingOnBase,
+        });
+    assert_eq!(removed.deletes().map(|key| key.name.as_str()).collect::<Vec<_>>(), ["x"]);
+    // What else blocks a delete is a reason that the part keeps.
+    let blocked: Vec<_> = removed.blocked.iter().map(|held| (held.key.name.as_str(), &held.reason)).collect();
+    let unknown = BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason: "elsewhere".to_owned() });
+    assert_eq!(blocked, [("elsewhere", &unknown), ("referred", &BlockReason::Referred { by: vec![pool()] })]);
     // The option that the rest switches away keeps its secret, which no definition has.
     let slack = receiver("r", json!({"slack": {"channel": "a"}}));
     let live = LiveObject { secrets: vec!["spec.slack.url".to_owned()], ..ours(&slack) };

@@ -328,7 +328,6 @@ impl Plan {
 
     /// The plan with its changes in the order of the phases, everything by key, and its guards.
     fn order(mut self) -> Self {
-        self.block_replaced();
         // Each key occurs once. A stable sort would take the memory of all changes again.
         self.changes.sort_unstable_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
         self.blocked.sort_unstable_by(|a, b| a.key.cmp(&b.key));

@@ -20,12 +20,12 @@ impl Plan {
         goes.chain(self.blocked.iter().filter(|entry| entry.is_fixed()).map(|entry| &entry.key))
     }
 
-    /// Blocks the deletes for which there is a reason.
-    pub fn block_deletes(&mut self, mut reason: impl FnMut(&Key) -> Option<BlockReason>) {
+    /// Blocks the deletes for which there is a reason; whether there were any.
+    pub fn block_deletes(&mut self, mut reason: impl FnMut(&Key) -> Option<BlockReason>) -> bool {
         self.block_changes(|change| match change.action {
             Action::Delete { .. } => reason(&change.key),
             _ => None,
-        });
+        })
     }
 
     /// Takes in who refers to the endpoints that would go: a delete of one that others refer to, or
@@ -68,7 +68,7 @@ impl Plan {
                 }
             });
             // What is blocked keeps referring to the others.
-            if !is_one_blocked && !self.block_circles() {
+            if !is_one_blocked && !self.block_circles() && !self.block_replaced() {
                 return;
             }
         }

@@ -10,15 +10,15 @@ use crate::model::{Key, Name, Object};
 
 impl Plan {
     /// Blocks the deletes in whose place a blocked create may be meant: of the same name in another namespace, and of the
-    /// same kind in its own. In an apply they would wait for it.
-    pub(super) fn block_replaced(&mut self) {
+    /// same kind in its own; whether there are any. In an apply they would wait for it.
+    pub(super) fn block_replaced(&mut self) -> bool {
         let creates = self.blocked.iter().filter(|blocked| {
             let is_create = matches!(blocked.change, Some(Change { action: Action::Create { .. }, .. }));
             is_create && blocked.reason.leaves_missing()
         });
         let creates: BTreeSet<Key> = creates.map(|blocked| blocked.key.clone()).collect();
         if creates.is_empty() {
-            return;
+            return false;
         }
         // What moves to a create of this plan has its place there.
         let moved: BTreeSet<(KindName, Name)> =
@@ -32,7 +32,7 @@ impl Plan {
             };
             creates.iter().find(may_replace).cloned()
         };
-        self.block_deletes(|key| create(key).map(|create| BlockReason::Unreplaced { create }));
+        self.block_deletes(|key| create(key).map(|create| BlockReason::Unreplaced { create }))
     }
 
     /// Notes each delete whose endpoint is created in another namespace, under the same name and with the same spec. A

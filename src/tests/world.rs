@@ -143,7 +143,8 @@ impl World {
 
     /// The plan in a line an entry: `create a`, `replace a port=pending`, `entry a protected`.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let plan = self.plan();
+        let mut plan = self.plan();
+        plan.refer(&self.allow, |_| Ok(Vec::new()));
         let changes = plan.changes.iter().map(|change| {
             let fields: Vec<String> =
                 change.fields().iter().map(|field| format!(" {}={}", field.field, field.cause)).collect();

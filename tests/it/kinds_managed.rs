@@ -516,6 +516,27 @@ fn what_moves_to_another_stack_and_is_still_referred_to_is_no_mistake() {
 }
 
 #[test]
+fn what_another_stack_defines_is_no_delete_beside_a_create_that_is_blocked() {
+    let service = Service::start();
+    let settings = |stack: &str| format!("stack: {stack}\nnamespaces: [shop]\nkinds: [alert_receiver]\n");
+    let receiver = |name: &str, option: &str| {
+        format!("kind: alert_receiver\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{{option}}}\n")
+    };
+    let moved = receiver("moved", "sms: {contact_number: '+4930123456'}");
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/moved.yaml", &moved)
+        .file("two/trueup.yaml", &settings("two"))
+        .committed()
+        .applied("one");
+    stage.remove("one/moved.yaml");
+    stage.write("two/moved.yaml", &moved);
+    stage.write("one/new.yaml", &receiver("new", "slack: {channel: a}"));
+    stage.run("plan one").code(0).stdout_contains("stack two in two defines it").does_not_say("come in its place");
+}
+
+#[test]
 fn get_reads_the_lists_of_the_kinds_that_are_named_and_no_others() {
     let service = Service::start();
     let stage = stack(&service);
