@@ -132,6 +132,9 @@ pub struct BeforeImage {
     /// When it was last modified, or created; RFC 3339.
     #[serde(default)]
     pub modified: Option<String>,
+    /// Where it may have a secret. The canonical form does not show a secret that is an option of a group.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
 }
 
 /// One field that changes.
@@ -469,6 +472,7 @@ impl BeforeImage {
             endpoint: live.endpoint.clone(),
             creator: live.creator.clone(),
             modified: live.modified.clone().or_else(|| live.created.clone()),
+            secrets: live.secrets.clone(),
         }
     }
 }

@@ -243,10 +243,8 @@ impl Undo<'_, '_> {
             let conflict = Conflict::new(CREATED, fields, [None, Some(&live.endpoint), Some(&before.endpoint)]);
             return self.block(BlockReason::Moved(conflict), Some(create));
         }
-        let spec = &before.endpoint.spec;
-        let places = kind::sealed::places(spec.kind().message(), &spec.json());
         let with_secrets = Change { secrets, ..create.clone() };
-        let missing = places.into_iter().find(|place| !with_secrets.provides(place));
+        let missing = before.secrets.iter().find(|place| !with_secrets.provides(place)).cloned();
         if let Some(path) = missing.or_else(|| lost(&before.endpoint, was_applied.as_ref(), &with_secrets.secrets)) {
             return self.block(BlockReason::Unchangeable(Unchangeable::SecretBefore { path }), Some(create));
         }
@@ -318,7 +316,7 @@ impl Undo<'_, '_> {
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =
             |reason, fields| Conflict::new(reason, fields, [Some(&written), Some(&live.endpoint), Some(original)]);
-        let lost_secret = || change.lost_secret(live).map(str::to_owned).or_else(|| secret_of_then(original, &change));
+        let lost_secret = || change.lost_secret(live).map(str::to_owned).or_else(|| secret_of_then(before, &change));
         let lost_secret = || lost_secret().or_else(|| lost(original, was_applied.as_ref(), &change.secrets));
         let reason = if let Some(reason) = namespace::blocked(live, None) {
             Some(BlockReason::Unchangeable(reason))
@@ -396,9 +394,8 @@ fn applied(object: &Object) -> Option<AppliedFields> {
 
 /// The place of a secret that an object as it was may have had, and that a change brings back without it. Live need not
 /// have that place.
-fn secret_of_then(was: &Object, change: &Change) -> Option<String> {
-    let mut places = kind::sealed::places(was.spec.kind().message(), &was.spec.json()).into_iter();
-    places.find(|place| change.writes_secret(place) && !change.provides(place))
+fn secret_of_then(was: &BeforeImage, change: &Change) -> Option<String> {
+    was.secrets.iter().find(|place| change.writes_secret(place) && !change.provides(place)).cloned()
 }
 
 /// Where something was applied to an object as it was that no answer shows and that is in none of these units.

@@ -45,6 +45,7 @@ fn before(endpoint: Object) -> BeforeImage {
         endpoint,
         creator: Some("kim@example.net".to_owned()),
         modified: Some("2026-11-19T14:02:11Z".to_owned()),
+        secrets: Vec::new(),
     }
 }
 

@@ -387,15 +387,24 @@ fn a_rollback_brings_back_no_option_without_the_secret_that_it_had() {
     let zone = |option: &str| {
         format!("kind: dns_zone\nmetadata: {{name: example.com, namespace: system}}\nspec:\n  {option}\n")
     };
+    // Its canonical form does not have the option of a secret.
+    let host = |name: &str, option: &str| {
+        let cookies = format!("request_cookies_to_add: [{{name: c, {option}}}]");
+        format!("kind: virtual_host\nmetadata: {{name: {name}, namespace: shop}}\nspec:\n  {cookies}\n")
+    };
     let secret = "{blindfold_secret_info: {location: 'string:///c2VhbGVk'}}";
     let key = "tsig_key_name: k, tsig_key_algorithm: HMAC_SHA256, tsig_key_value:";
     let stage = Stage::new()
         .at(&service)
-        .file("trueup.yaml", "stack: s\nnamespaces: [shop, system]\nkinds: [alert_receiver, dns_zone]\n")
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop, system]\nkinds: [alert_receiver, dns_zone, virtual_host]\n")
         .file("r.yaml", &receiver(&format!("slack: {{channel: a, url: {secret}}}")))
+        .file("v.yaml", &host("v", &format!("secret_value: {secret}")))
+        .file("w.yaml", &host("w", &format!("secret_value: {secret}")))
         .file("z.yaml", &zone(&format!("secondary: {{primary_servers: [192.0.2.1], {key} {secret}}}")));
     stage.run("apply . --yes").code(0).stderr_ignored();
     stage.write("r.yaml", &receiver("sms: {contact_number: '+4930123456'}"));
+    stage.write("v.yaml", &host("v", "value: a"));
+    stage.remove("w.yaml");
     stage.write("z.yaml", &zone("primary: {default_soa_parameters: {}}"));
     stage.run("apply . --yes").code(0).stderr_ignored();
     stage
@@ -403,6 +412,8 @@ fn a_rollback_brings_back_no_option_without_the_secret_that_it_had() {
         .code(6)
         .stdout_contains("spec.slack.url")
         .stdout_contains("tsig_key_value")
+        .stdout_contains("virtual_host:shop/v")
+        .stdout_contains("virtual_host:shop/w")
         .stderr_ignored();
     stage.run("plan .").code(0).stdout_contains("In sync");
 }
