@@ -6,7 +6,6 @@ use super::{
     Action, ActionKind, Allowances, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Plan,
     Unchangeable, waves,
 };
-use crate::kind;
 use crate::model::{Desired, Field, Json, Key, Object, Ownership};
 
 /// The definitions at the three places of history.
@@ -70,26 +69,13 @@ impl Plan {
     #[must_use]
     pub fn only_this_change(&self, allow: &Allowances) -> Plan {
         let mut plan = self.clone();
-        let (mut left_out, mut unapplied) = (0, Vec::new());
+        let mut left_out = 0;
         plan.changes.retain_mut(|change| {
             let fields = change.fields().len();
             let stays = change.narrow();
             let is_whole = stays && change.fields().len() == fields;
             left_out += usize::from(!is_whole && change.action.kind() != ActionKind::Annotate);
-            if !stays {
-                return false;
-            }
-            // What the rest would have switched away stays, with its secret.
-            let secret = || {
-                let before = change.action.before().filter(|_| !is_whole)?;
-                let places = kind::sealed::places(change.key.kind.message(), &before.endpoint.spec.json());
-                places.into_iter().find(|place| change.loses(place))
-            };
-            let lost = secret().map(|path| Unchangeable::Secret { path });
-            let lost = lost.or_else(|| change.unapplied().map(|path| Unchangeable::Unapplied { path }));
-            let Some(reason) = lost.map(BlockReason::Unchangeable) else { return true };
-            unapplied.push(BlockedChange::new(change.key.clone(), reason, Some(change.clone())));
-            false
+            stays
         });
         let blocked = plan.blocked.len();
         plan.blocked.retain_mut(|held| held.change.as_mut().is_none_or(Change::narrow));
@@ -99,7 +85,11 @@ impl Plan {
         let unreplaced = plan.blocked.extract_if(.., unreplaced).filter_map(|held| held.change);
         plan.changes.extend(unreplaced);
         plan.free_unfixed();
-        plan.blocked.extend(unapplied);
+        let whole = self.by_key();
+        plan.block_changes(|change| {
+            whole.get(&change.key).filter(|whole| whole.fields().len() != change.fields().len())?;
+            change.unwritable_part().map(BlockReason::Unchangeable)
+        });
         plan.source.filters.push(ONLY_THIS_CHANGE.to_owned());
         plan.block_without_targets(self);
         plan.block_replaced();
@@ -118,7 +108,7 @@ impl Plan {
             matches!(Owner::of(ownership.as_ref(), &change.key, stack), Owner::Foreign(_))
         };
         let is_free = |held: &mut BlockedChange| {
-            let change = held.change.as_ref().filter(|change| !is_foreign(change) && change.unapplied().is_none());
+            let change = held.change.as_ref().filter(|change| !is_foreign(change));
             let lacks_secret =
                 |change: &Change| waves::afterwards(change).is_none_or(|after| change.missing_secret(&after).is_some());
             change.filter(|change| !change.is_fixed()).is_some_and(|change| match held.reason {
@@ -181,6 +171,15 @@ impl Change {
             _ => {}
         }
         true
+    }
+
+    /// Why it cannot be written without the rest: what the rest would have switched away stays, with its secret, or it
+    /// contains what was not applied.
+    fn unwritable_part(&self) -> Option<Unchangeable> {
+        let secrets = self.action.before().map_or(&[][..], |before| &before.secrets);
+        let lost = secrets.iter().find(|place| self.loses(place)).cloned();
+        let unapplied = || self.unapplied().map(|path| Unchangeable::Unapplied { path });
+        lost.map(|path| Unchangeable::Secret { path }).or_else(unapplied)
     }
 
     /// Whether one of its fields is one that no replace can change.

@@ -291,12 +291,16 @@ fn a_part_of_a_plan_is_blocked_by_what_it_keeps_and_not_by_what_it_leaves_out() 
     // The option that the rest switches away keeps its secret, which no definition has.
     let slack = receiver("r", json!({"slack": {"channel": "a"}}));
     let live = LiveObject { secrets: vec!["spec.slack.url".to_owned()], ..ours(&slack) };
-    let mut wanted = receiver("r", sms());
-    wanted.labels.insert("tier".to_owned(), "a".to_owned());
-    let label = part(World::new().live(live).defined(wanted), &|_| Attribution::PendingOnBase);
-    let reasons: Vec<_> = label.blocked.iter().map(|held| &held.reason).collect();
-    let path = "spec.slack.url".to_owned();
-    assert_eq!(reasons, [&BlockReason::Unchangeable(Unchangeable::Secret { path })], "{label:?}");
+    // With the last one, the whole is blocked as well.
+    for spec in [sms(), json!({"opsgenie": {"url": "https://o.example.com"}})] {
+        let mut wanted = receiver("r", spec);
+        wanted.labels.insert("tier".to_owned(), "a".to_owned());
+        let label = part(World::new().live(live.clone()).defined(wanted), &|_| Attribution::PendingOnBase);
+        let reasons: Vec<_> = label.blocked.iter().map(|held| &held.reason).collect();
+        let path = "spec.slack.url".to_owned();
+        assert_eq!(reasons, [&BlockReason::Unchangeable(Unchangeable::Secret { path })], "{label:?}");
+        assert!(label.changes.is_empty());
+    }
 }
 
 /// A virtual site that would be created anew, with what is allowed.
