@@ -20,19 +20,23 @@ impl Plan {
         if creates.is_empty() {
             return false;
         }
-        // What moves to a create of this plan has its place there.
-        let moved: BTreeSet<(KindName, Name)> =
-            self.of_kind(ActionKind::Create).map(|change| (change.key.kind, change.key.name.clone())).collect();
-        let create = |key: &Key| {
-            if moved.contains(&(key.kind, key.name.clone())) {
-                return None;
-            }
+        let mut created: BTreeMap<(KindName, &Name), Vec<&Object>> = BTreeMap::new();
+        for change in self.of_kind(ActionKind::Create) {
+            created.entry((change.key.kind, &change.key.name)).or_default().push(change.action.object());
+        }
+        let unreplaced = |change: &Change| {
+            let (key, gone) = (&change.key, change.action.object());
             let may_replace = |create: &&Key| {
                 create.kind == key.kind && (create.name == key.name || create.namespace == key.namespace)
             };
-            creates.iter().find(may_replace).cloned()
+            let create = creates.iter().find(may_replace)?;
+            // What moves to a create of this plan has its place there.
+            let is_moved =
+                created.get(&(key.kind, &key.name)).is_some_and(|all| all.iter().any(|one| is_move(gone, one)));
+            (!is_moved).then(|| (key.clone(), create.clone()))
         };
-        self.block_deletes(|key| create(key).map(|create| BlockReason::Unreplaced { create }))
+        let unreplaced: BTreeMap<Key, Key> = self.of_kind(ActionKind::Delete).filter_map(unreplaced).collect();
+        self.block_deletes(|key| Some(BlockReason::Unreplaced { create: unreplaced.get(key)?.clone() }))
     }
 
     /// Notes each delete whose endpoint is created in another namespace, under the same name and with the same spec. A
@@ -56,7 +60,11 @@ impl Plan {
 /// The note on what is created and deleted under one name.
 fn note(created: &[&Object], deleted: &[&Object]) -> Option<Note> {
     let ([wanted], [gone]) = (created, deleted) else { return None };
+    is_move(gone, wanted).then(|| Note::Renamed { key: gone.key.clone(), to: wanted.key.clone() })
+}
+
+/// Whether both have the same spec, as far as answers show it.
+fn is_move(gone: &Object, wanted: &Object) -> bool {
     let differences = diff::compare(gone, wanted, CompareOptions::default());
-    let same_spec = !differences.iter().any(|difference| difference.field.is_of_spec());
-    same_spec.then(|| Note::Renamed { key: gone.key.clone(), to: wanted.key.clone() })
+    !differences.iter().any(|difference| difference.field.is_of_spec())
 }
