@@ -30,6 +30,11 @@ impl BlockedChange {
         Self { key, reason, change, place: None }
     }
 
+    /// Whether it is blocked for some of its fields, so that a part without them may be made.
+    pub(super) fn is_partly(&self) -> bool {
+        self.is_fixed() || matches!(self.reason, BlockReason::Unchangeable(Unchangeable::SecretMissing { .. }))
+    }
+
     /// Whether it is blocked until it may be created anew, or until nothing refers to it that hinders that.
     pub(super) fn is_fixed(&self) -> bool {
         let is_replace = self.change.as_ref().is_some_and(|change| change.action.kind() == ActionKind::Replace);

@@ -280,6 +280,23 @@ fn a_circle_of_deletes_is_an_error_unless_one_of_them_lets_go() {
 }
 
 #[test]
+fn a_wrong_reference_is_a_mistake_also_of_what_is_blocked_for_another_field() {
+    let site = |spec: Json| object("securemesh_site_v2:system/ce", &spec);
+    let world = |spec: Json| {
+        let live = ours(&site(json!({"kvm": {"not_managed": {}}})));
+        world().live(live).defined(site(spec)).with(|world| {
+            world.kinds = ["securemesh_site_v2", "log_receiver"].into_iter().filter_map(KindName::find).collect();
+            let scope = Scope::try_from("log_receiver:shop".to_owned()).expect("a scope");
+            world.reads.insert(scope, ListRead::Complete { items: BTreeMap::new() });
+        })
+    };
+    let to = |name: &str| json!({"log_receiver": {"name": name, "namespace": "shop"}});
+    assert_eq!(world(json!({"vmware": {"not_managed": {}}})).lines(), ["blocked ce Immutable"]);
+    let wrong = json!({"vmware": {"not_managed": {}}, "log_receiver_with_net": to("gone")});
+    assert_eq!(world(wrong).lines(), ["blocked ce Missing"]);
+}
+
+#[test]
 fn a_part_of_a_plan_creates_nothing_whose_target_it_leaves_out() {
     let whole = world().defined(balancer("lb", "pool")).defined(pool("pool", &["alive"])).defined(check("alive"));
     let mut plan = whole.plan();

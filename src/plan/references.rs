@@ -15,7 +15,7 @@ type Targets<'f> = BTreeMap<&'f Key, Vec<Target>>;
 
 /// Blocks the changes of `plan` whose references are broken; `live` are the keys of all lists.
 pub(super) fn block_broken(plan: &mut Plan, input: &PlanInput<'_>, live: &BTreeSet<Key>) {
-    if plan.changes.is_empty() {
+    if plan.with_blocked().next().is_none() {
         return;
     }
     for circle in circles(plan, ActionKind::Create) {
@@ -25,7 +25,7 @@ pub(super) fn block_broken(plan: &mut Plan, input: &PlanInput<'_>, live: &BTreeS
         block(plan, &circle, || BrokenReference::LiveCircle(circle.clone()));
     }
     let has_deletes = plan.deletes().next().is_some();
-    let changed: BTreeSet<&Key> = plan.changes.iter().map(|change| &change.key).collect();
+    let changed: BTreeSet<&Key> = plan.with_blocked().map(|change| &change.key).collect();
     let definitions = input.desired.definitions.iter().filter(|(key, _)| has_deletes || changed.contains(key));
     let targets = |definition: &Definition| {
         let targets = waves::targets(&definition.endpoint).into_iter();
@@ -42,13 +42,18 @@ fn block_writes(plan: &mut Plan, input: &PlanInput<'_>, of: &Targets<'_>, live: 
     let creates: BTreeSet<&Key> = plan.of_kind(ActionKind::Create).map(|change| &change.key).collect();
     let is_there = |key: &Key| live.contains(key) || creates.contains(key);
     let mut broken: BTreeMap<Key, BrokenReference> = BTreeMap::new();
-    for change in &plan.changes {
+    let partly = plan.blocked.iter().filter(|held| held.is_partly()).filter_map(|held| held.change.as_ref());
+    for change in plan.changes.iter().chain(partly) {
         let targets = of.get(&change.key).into_iter().flatten().filter(|target| writes(change, target));
         let found = targets.filter_map(|target| broken_reference(plan, input, &is_there, (&change.key, target)));
         // A mistake is named before what another call would make.
         if let Some(found) = found.max_by_key(BrokenReference::is_error) {
             broken.insert(change.key.clone(), found);
         }
+    }
+    for held in plan.blocked.iter_mut().filter(|held| held.is_partly()) {
+        let mistake = broken.remove(&held.key).filter(BrokenReference::is_error);
+        mistake.into_iter().for_each(|mistake| held.reason = BlockReason::Reference(mistake));
     }
     !broken.is_empty() && plan.block_changes(|change| broken.remove(&change.key).map(BlockReason::Reference))
 }
