@@ -15,13 +15,16 @@ pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<
     spec.remove("id");
     let mut reader = Reader::default();
     let metadata = reader.message("metadata", &metadata, "");
-    let spec = reader.message(kind.kind().spec, &spec, "");
+    let mut spec = reader.message(kind.kind().spec, &spec, "");
     if let Some(problem) = reader.problem() {
         return Err(problem);
     }
     let metadata: WireMetadata = serde_json::from_value(metadata).map_err(|error| error.to_string())?;
     if let Some(problem) = check(kind, &metadata).into_iter().next() {
         return Err(problem.message);
+    }
+    if !kind.is_whole() {
+        kind::add_namespaces(kind.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
     }
     metadata.written(kind, spec)
 }
