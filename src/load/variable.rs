@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::config::{Config, SettingPlaces};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, Value, ValueOrigin, resolve};
-use super::suggestion::{did_you_mean, nearest};
+use super::suggestion::{Searches, nearest};
 use super::text::SourceText;
 use super::tree::{Documents, TextStyle};
 
@@ -75,14 +75,18 @@ impl Variables {
     ) -> Vec<(&String, Diagnostic)> {
         let is_used = |name: &str| self.texts.get(name).is_some_and(|variable| variable.used.load(Ordering::Relaxed));
         let unused = self.texts.keys().filter(|name| !is_used(name) && !is_written(name));
+        let known = || self.texts.keys().map(String::as_str);
+        let used: Vec<&str> = known().filter(|name| is_used(name)).collect();
+        let of_call: Vec<&str> = known().filter(|name| is_used(name) || !config.undeclared.contains(*name)).collect();
+        let searches = Searches::default();
         let problem = |name: &String| {
             let is_of_call = config.undeclared.contains(name);
-            let known = self.texts.keys().map(String::as_str);
-            let known = known.filter(|known| is_used(known) || is_of_call && !config.undeclared.contains(*known));
-            let help = did_you_mean(name, known, || match is_of_call {
-                true => format!("no definition uses `${{{name}}}`, and `variables:` does not name it"),
-                false => format!("no definition uses `${{{name}}}`"),
-            });
+            let known = if is_of_call { &of_call } else { &used };
+            let help = match searches.nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if is_of_call => format!("no definition uses `${{{name}}}`, and `variables:` does not name it"),
+                None => format!("no definition uses `${{{name}}}`"),
+            };
             match is_of_call {
                 true => Diagnostic::without_place(format!("`--var {name}` names a variable that nothing uses"), help),
                 false => settings.variable(name, format!("nothing uses the variable `{name}`"), help).into_note(),
@@ -268,6 +272,7 @@ fn again<'s>(value: &'s SourceText, at: TextSpan<'s>, problems: &mut Vec<Diagnos
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::growth_tests::assert_at_most_linear;
 
     fn substituted(text: &str, variables: &Variables) -> (bool, Vec<String>) {
         let (source, mut problems) = (SourceText::inline("cart.yaml", text), Vec::new());
@@ -329,5 +334,24 @@ mod tests {
             let problem = variables.without_environment(&Config::default()).expect("a problem");
             assert_eq!(problem.message, format!("the variable `{named}` is set in environments only"));
         }
+    }
+
+    #[test]
+    fn variables_that_nothing_uses_take_linear_time() {
+        let variables = |used: usize| {
+            move |count: usize| {
+                let names: Vec<String> = (0..count).map(|number| format!("variable{number}")).collect();
+                let variables = Variables::new(names.iter().map(|name| (name, name)));
+                variables.texts.values().take(used * count / 2).for_each(|one| one.used.store(true, Ordering::Relaxed));
+                variables
+            }
+        };
+        let work = |variables: Variables| {
+            let (text, config) = (|| None, Config::default());
+            let unused = variables.unused(&config, &SettingPlaces::new(&text), |_| false);
+            assert!(unused.len() >= variables.texts.len() / 2);
+        };
+        assert_at_most_linear("variables that nothing uses", 1_000, variables(0), work);
+        assert_at_most_linear("variables of which half are used", 1_000, variables(1), work);
     }
 }
