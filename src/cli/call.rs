@@ -1,6 +1,7 @@
 //! The call as it was typed, read back from what clap matched. Every command that a message or a report proposes takes
 //! the flags from here, by the ids of their arguments, so that a new flag is in all of them or in none.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use clap::ArgMatches;
 use crate::cli::Result;
 use crate::cli::environment::ProcessEnvironment;
 use crate::file::real_path_or_given;
+use crate::load::SecretVariables;
 use crate::report::safe;
 
 /// The global flags that decide which settings, service and state a command uses, in the order of a proposed command.
@@ -24,7 +26,11 @@ const SEALED: &str = "string:///";
 
 /// What was typed behind the name of the command, by the ids of the arguments.
 #[derive(Debug, Clone, Default)]
-pub struct Call(BTreeMap<String, Vec<String>>);
+pub struct Call {
+    typed: BTreeMap<String, Vec<String>>,
+    /// The variables that loads found in secrets: no command repeats their values.
+    pub secret_variables: SecretVariables,
+}
 
 impl Call {
     /// What clap matched of the arguments of a command, and of the global ones.
@@ -37,7 +43,8 @@ impl Call {
             Ok(_) => Vec::new(),
             Err(_) => matches.get_raw(id).into_iter().flatten().map(|value| value.to_string_lossy().into()).collect(),
         };
-        Self(ids.map(|id| (id.to_owned(), values(id))).collect())
+        let typed = ids.map(|id| (id.to_owned(), values(id))).collect();
+        Self { typed, secret_variables: SecretVariables::default() }
     }
 
     /// The same call with these values of an argument instead of its own; with none, without the argument.
@@ -45,8 +52,8 @@ impl Call {
     pub fn with(mut self, id: &str, values: impl IntoIterator<Item = String>) -> Self {
         let values: Vec<String> = values.into_iter().collect();
         match values.is_empty() {
-            true => self.0.remove(id),
-            false => self.0.insert(id.to_owned(), values),
+            true => self.typed.remove(id),
+            false => self.typed.insert(id.to_owned(), values),
         };
         self
     }
@@ -66,12 +73,12 @@ impl Call {
 
     /// What was typed for an argument.
     pub fn values(&self, id: &str) -> &[String] {
-        self.0.get(id).map_or(&[], Vec::as_slice)
+        self.typed.get(id).map_or(&[], Vec::as_slice)
     }
 
     /// The flags with these ids as they were typed, quoted for a shell.
     pub fn words(&self, ids: &str) -> Vec<String> {
-        let given = ids.split(' ').filter_map(|id| self.0.get_key_value(id));
+        let given = ids.split(' ').filter_map(|id| self.typed.get_key_value(id));
         let words = |(id, values): (&String, &Vec<String>)| {
             let flag = format!("--{}", id.replace('_', "-"));
             // Its value is behind `=`, because it need not have one.
@@ -79,15 +86,26 @@ impl Call {
             match values.as_slice() {
                 [] => vec![flag],
                 values => {
-                    let shown = |value: &String| match value.split_once(SEALED).filter(|_| id == "var") {
-                        Some((before, _)) => safe::shell(&format!("{before}{SEALED}…")),
-                        None => safe::shell(value),
+                    let shown = |value: &String| match id.as_str() {
+                        "var" => safe::shell(&self.shown_variable(value)),
+                        _ => safe::shell(value),
                     };
                     values.iter().map(|value| format!("{flag}{between}{}", shown(value))).collect()
                 }
             }
         };
         given.flat_map(words).collect()
+    }
+
+    /// A variable of the call without what may be of a secret.
+    fn shown_variable<'v>(&self, variable: &'v str) -> Cow<'v, str> {
+        if let Some((name, _)) = variable.split_once('=').filter(|(name, _)| self.secret_variables.contain(name)) {
+            return format!("{name}=…").into();
+        }
+        match variable.split_once(SEALED) {
+            Some((before, _)) => format!("{before}{SEALED}…").into(),
+            None => variable.into(),
+        }
     }
 
     /// The same in one text, each behind a blank.

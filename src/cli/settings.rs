@@ -31,7 +31,9 @@ use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 pub fn load_options(context: &Context) -> LoadOptions {
     let (environment, config) = (context.global.env.clone(), context.global.config.clone());
     let is_one_of_several = context.findings.is_some();
-    LoadOptions { variables: variables(context), is_one_of_several, environment, config, ..LoadOptions::default() }
+    let secret_variables = context.call.secret_variables.clone();
+    let variables = variables(context);
+    LoadOptions { variables, secret_variables, is_one_of_several, environment, config, ..LoadOptions::default() }
 }
 
 /// The variables of the call.

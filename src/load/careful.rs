@@ -1,6 +1,7 @@
 //! The careful reader: every document of a file as a tree with places, merge keys, overlays and
 //! variables applied, and every problem of it. It is also what answers where a value is written.
 
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 use super::config::Config;
@@ -14,7 +15,7 @@ use super::overlays::{Applied, Overlay, Overlays};
 use super::secrets::{Secrets, conceal};
 use super::text::{Language, SourceText};
 use super::tree::Documents;
-use super::variable::{Variables, substitute};
+use super::variable::{self, Variables, substitute};
 use crate::model::{Definition, Key, SourceLocation};
 
 /// Problems that are reported of one file.
@@ -121,7 +122,7 @@ fn each<'s>(
     read: &mut FileRead,
     mut take: impl FnMut(PreparedDocument<'s>, &mut FileRead),
 ) {
-    let end = source.as_str().len();
+    let (end, has_variable) = (source.as_str().len(), variable::contains(source.as_str()));
     for (document, tree) in Documents::new(source).enumerate() {
         let problems = &mut read.problems;
         if document >= MOST_DOCUMENTS {
@@ -143,6 +144,10 @@ fn each<'s>(
             }
         };
         let (first_problem, first_note) = (problems.len(), read.notes.len());
+        let secrets = LazyCell::new(|| Secrets::of(&tree, source));
+        if has_variable {
+            context.variables.secret.note(secrets.variables());
+        }
         let item = resolve(&tree, source, problems).filter(|item| !item.is_null() && !is_other_kind(item));
         let mut overlays: &[Overlay<'s>] = &[];
         if let Some(mut item) = item {
@@ -156,8 +161,7 @@ fn each<'s>(
         }
         Overlays::name_removals(overlays, &mut read.problems[first_problem..]);
         if read.problems.len() > first_problem || read.notes.len() > first_note {
-            let secrets = Secrets::of(&tree, source);
-            let all = || std::iter::once(&secrets).chain(overlays.iter().map(|overlay| &overlay.secrets));
+            let all = || std::iter::once(&*secrets).chain(overlays.iter().map(|overlay| &overlay.secrets));
             conceal(all(), &mut read.problems[first_problem..]);
             conceal(all(), &mut read.notes[first_note..]);
         }

@@ -266,6 +266,8 @@ impl Explainer<'_, '_, '_> {
         }
         let of = |name: String| {
             let value = self.loaded.config.variables.get(&name)?.clone();
+            let is_secret = self.loaded.options.secret_variables.contain(&name);
+            let value = if is_secret { "(not shown)".to_owned() } else { value };
             let set = self.settings.iter().find(|setting| setting.path == ["variables", &name]);
             let (layer, place) =
                 set.map_or((LayerName::Call("--var".to_owned()), None), |set| (set.layer.clone(), set.place.clone()));

@@ -42,7 +42,7 @@ pub use fields::MOST_ALLOWED;
 pub use item::ValueOrigin;
 pub use keys::{DirectoryKeys, WantedKeys, is_definitions};
 pub use loaded::Loaded;
-pub use options::{LoadOptions, SourceFile, UndefinedEnvironment};
+pub use options::{LoadOptions, SecretVariables, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
 pub use source::{StackFile, can_be_named, file_of, is_definition_path, is_hidden, is_source};
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
@@ -241,7 +241,7 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
         ineffective.extend(notes);
     }
     let (overlay_files, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| filter.is_overlay(file));
-    let variables = Variables::of_stack(&config, options.environment.as_ref());
+    let variables = Variables::of_stack(&config, options);
     let texts: Vec<SourceText> = overlay_files
         .iter()
         .filter_map(|file| origin.text(file).map_err(|problem| problems.push(problem)).ok())

@@ -1,13 +1,16 @@
 //! What a load needs beside the directory: variables, the environment, and the settings file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a load needs beside the directory.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
     /// Variables given by name, over those of the configuration.
     pub variables: BTreeMap<String, String>,
+    /// What the loads with these options found of variables in secrets.
+    pub secret_variables: SecretVariables,
     /// Whether other stacks have the same variables: one that nothing uses here is then no error.
     pub is_one_of_several: bool,
     /// The environment of `trueup.yaml` to load.
@@ -18,6 +21,21 @@ pub struct LoadOptions {
     pub config: Option<PathBuf>,
     /// Threads that read and parse; as many as there are processors by default.
     pub threads: Option<usize>,
+}
+
+/// The names of variables that definitions use at the places of secrets. A load notes them, however it ends; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct SecretVariables(Arc<Mutex<BTreeSet<String>>>);
+
+impl SecretVariables {
+    pub(super) fn note(&self, names: &[String]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(names.iter().cloned());
+    }
+
+    /// Whether the variable with this name is used for a secret.
+    pub fn contain(&self, name: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
 }
 
 /// What settings give for an environment that they do not define.

@@ -28,6 +28,8 @@ pub(super) struct Secrets {
     places: Vec<Range<usize>>,
     /// What messages could quote of them.
     texts: Vec<String>,
+    /// The variables in them.
+    variables: Vec<String>,
 }
 
 impl Secrets {
@@ -46,6 +48,11 @@ impl Secrets {
         Documents::new(source).flatten().any(|tree| !Self::of(&tree, source).is_empty())
     }
 
+    /// The names of the variables in them.
+    pub(super) fn variables(&self) -> &[String] {
+        &self.variables
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -62,6 +69,7 @@ pub(super) fn conceal<'a, 'd>(
         for secrets in &secrets {
             if secrets.places.iter().any(|place| diagnostic.is_about(&secrets.file, place)) {
                 diagnostic.conceal(&secrets.texts);
+                diagnostic.conceal(&secrets.variables);
             }
         }
     }
@@ -199,6 +207,6 @@ impl Search<'_, '_> {
 
     fn text(&mut self, text: &str) {
         self.secrets.texts.push(text.to_owned());
-        self.secrets.texts.extend(variable::names(text).into_iter().map(str::to_owned));
+        self.secrets.variables.extend(variable::names(text).into_iter().map(str::to_owned));
     }
 }

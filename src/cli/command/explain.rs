@@ -133,6 +133,13 @@ fn values<'d>(
     let failed = |found| diagnostics::error(context, &found);
     let mut explained = load::explained_settings(directory, &options).map_err(failed)?;
     let config = load::settings(directory, &options).map_err(failed)?;
+    if explained.iter().any(|setting| setting.variable().is_some()) {
+        // The definitions say which of them are in secrets.
+        let _ = load::directory(directory, &options);
+    }
+    let is_secret =
+        |setting: &&mut ExplainedSetting| setting.variable().is_some_and(|name| options.secret_variables.contain(name));
+    explained.iter_mut().filter(is_secret).for_each(ExplainedSetting::conceal);
     for (path, default) in defaults {
         let path: Vec<String> = path.iter().map(ToString::to_string).collect();
         if !explained.iter().any(|setting| setting.path.starts_with(&path) || path.starts_with(&setting.path)) {

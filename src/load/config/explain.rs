@@ -49,6 +49,17 @@ impl ExplainedSetting {
         self.replaced.insert(0, below);
         self
     }
+
+    /// The name of the variable, where it is one.
+    pub fn variable(&self) -> Option<&str> {
+        if let [key, name] = &*self.path { Some(&**name).filter(|_| key == "variables") } else { None }
+    }
+
+    /// Leaves its values out.
+    pub fn conceal(&mut self) {
+        let values = self.replaced.iter_mut().map(|replaced| &mut replaced.value);
+        values.chain([&mut self.value]).for_each(|value| *value = "(not shown)".into());
+    }
 }
 
 /// Every setting that a layer of the environment sets, in the order of their paths. Settings that are wrong have been

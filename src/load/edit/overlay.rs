@@ -142,7 +142,7 @@ struct OverlayEditor<'l> {
 
 impl<'l> OverlayEditor<'l> {
     fn new(loaded: &'l Loaded, directory: &'l str) -> Self {
-        let variables = Variables::of_stack(&loaded.config, loaded.options().environment.as_ref());
+        let variables = Variables::of_stack(&loaded.config, loaded.options());
         Self { loaded, directory, filter: loaded.filter(), variables, files: BTreeMap::new() }
     }
 

@@ -279,6 +279,40 @@ spec:
 }
 
 #[test]
+fn a_variable_in_a_secret_is_in_no_report_and_no_proposed_command() {
+    let service = Service::start();
+    let stage = stack(&service).file("d/web.yaml", &certificate("string:///${key}"));
+    let variables = "--var key=Zmlyc3Q= --var tier=a";
+    stage.edit("d/web.yaml", "metadata: {", "metadata: {labels: {tier: '${tier}'}, ");
+    stage.run(&format!("plan d {variables}")).stdout_contains("--var 'key=…' --var tier=a").stderr_ignored();
+    for line in [
+        "plan d --format markdown",
+        "plan d --format json",
+        "plan d -o plan.json",
+        "apply d --yes",
+        "apply d --yes --format json",
+        "drift d",
+        "pull --drift d",
+        "doctor d",
+        "explain settings d",
+        "explain certificate:shop/web d --format json",
+    ] {
+        stage.run(&format!("{line} {variables}")).does_not_say("Zmlyc3Q").stderr_ignored();
+    }
+    stage
+        .run(&format!("explain settings d {variables}"))
+        .code(0)
+        .stdout_contains("(not shown)")
+        .stdout_contains("tier");
+    // What cannot be loaded says it as well.
+    stage.write("d/wrong.yaml", "kind: certificate\n");
+    for line in ["plan d", "doctor d", "explain settings d"] {
+        stage.run(&format!("{line} {variables}")).does_not_say("Zmlyc3Q").stderr_ignored();
+    }
+    assert_eq!(leaks(&stage), Vec::<String>::new());
+}
+
+#[test]
 fn an_adoption_names_the_secret_that_it_writes() {
     let service = Service::start();
     service.misbehave("rules: [{write: {secrets: sent}}]");
