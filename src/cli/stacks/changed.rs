@@ -327,10 +327,8 @@ impl<'r> TreeThen<'r> {
 
 /// The stacks of these settings: without an environment, where its name is that of no environment, and in each of them.
 fn stacks(config: &Config) -> impl Iterator<Item = (Option<&String>, &Config)> {
-    let is_shared = config.environments.values().any(|environment| environment.stack == config.stack);
-    let is_one = config.environments.is_empty() || (config.stack.is_some() && !is_shared);
     let environments = config.environments.iter().map(|(name, config)| (Some(name), config));
-    is_one.then_some((None, config)).into_iter().chain(environments)
+    config.is_stack().then_some((None, config)).into_iter().chain(environments)
 }
 
 /// Whether these settings delete everything once [`ALLOW_EMPTY`] is added at their end, in each environment.

@@ -289,7 +289,8 @@ impl<'a> Service<'a> {
         let has_environments = stacks.len() > 1;
         let mut found = Vec::new();
         for (environment, config) in stacks {
-            let is_own = own.is_some_and(|chosen| environment.is_none() || environment == chosen);
+            let is_shared = environment.is_none() && !config.is_stack();
+            let is_own = own.is_some_and(|chosen| environment == chosen || is_shared);
             if is_own || !self.is_of(config) {
                 continue;
             }

@@ -128,6 +128,12 @@ impl Config {
         self.allow_empty && !self.namespaces.is_empty()
     }
 
+    /// Whether there is a stack without an environment: one whose name is that of no environment.
+    pub fn is_stack(&self) -> bool {
+        let is_shared = self.environments.values().any(|environment| environment.stack == self.stack);
+        self.environments.is_empty() || (self.stack.is_some() && !is_shared)
+    }
+
     /// The kinds that it lists, and endpoint.
     pub fn kinds_with_endpoint(&self) -> BTreeSet<KindName> {
         &self.kinds | &BTreeSet::from([KindName::ENDPOINT])
