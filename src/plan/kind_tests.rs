@@ -247,7 +247,7 @@ fn nothing_is_deleted_in_whose_place_a_blocked_create_may_be_meant() {
     let secret = json!({"credential_file": {"sealed": "0123456789abcdef0123456789abcdef"}});
     let both = || world(gcp("shop/n", json!({}))).defined(gcp("pay/a", secret.clone()));
     assert!(both().lines().contains(&"delete a".to_owned()), "{:?}", both().lines());
-    // Another object of its name is no move.
+    // An object of its name with another spec does not take its place.
     let another = object(
         "cloud_credentials:pay/a",
         &json!({"aws_secret_key": {"access_key": "a", "secret_key": secret["credential_file"]}}),
