@@ -128,8 +128,9 @@ fn limits(context: &Context, config: &Config, directory: &Path, keys: &[Key], he
 /// Checks the definitions; returns their keys.
 fn definitions(context: &Context, config: &Config, directory: &Path, health: &mut Health) -> Vec<Key> {
     let mut keys = Vec::new();
+    let loaded = load::directory(directory, &settings::load_options(context));
     let shown = safe::shell(&directory.display().to_string()) + &context.call.settings();
-    match load::directory(directory, &settings::load_options(context)) {
+    match loaded {
         Ok(loaded) if loaded.desired.definitions.is_empty() => {
             let check = health.add("definitions", HealthStatus::Note, "there are none yet");
             // Without namespaces, there is nothing that a pull could begin with.
