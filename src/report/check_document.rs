@@ -30,7 +30,7 @@ pub struct CheckDocument {
 pub struct SavedStack {
     /// Its directory, as the call of the check named it.
     pub directory: String,
-    /// Its environment, if it is one of several.
+    /// Its environment; of one without a check, if it is one of several.
     pub environment: Option<String>,
     /// What makes it this stack, if the document is of a shard of a list.
     pub id: Option<String>,
@@ -75,7 +75,6 @@ impl CheckDocument {
             let mut stack = SavedStack::read(FORMAT.read(bytes)?)?;
             if let Ok(check) = &stack.result {
                 stack.directory = check.plan.source.origin.to_string();
-                stack.environment.clone_from(&check.plan.source.environment);
             }
             return Ok(Self { shard: None, stacks: vec![stack], problems: Vec::new() });
         }
@@ -106,6 +105,7 @@ impl SavedStack {
             StackDocument { skipped: Some(reason), .. } => Err(NoResult::Skipped(reason.into_owned())),
             StackDocument { .. } => return Err(CheckDocumentError::missing("plan")),
         };
+        let environment = environment.or_else(|| result.as_ref().ok()?.plan.source.environment.clone());
         Ok(Self { directory, environment, id, result })
     }
 }

@@ -569,6 +569,49 @@ fn the_shards_of_two_environments_are_not_one_fleet() {
 }
 
 #[test]
+fn an_environment_is_one_stack_whether_the_call_names_it_or_all() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for name in ["a", "b"] {
+        let environments = ["dev", "prod"].map(|env| {
+            format!("{env}: {{stack: {name}-{env}, namespaces: [{name}-{env}], variables: {{env: {env}}}}}")
+        });
+        stage.write(&format!("{name}/trueup.yaml"), &format!("environments: {{{}}}\n", environments.join(", ")));
+        stage.write(&format!("{name}/x.yaml"), &definition(&format!("{name}-${{env}}/x"), 80));
+    }
+    let apply = |stacks: &str| {
+        for env in ["dev", "prod"] {
+            stage.run(&format!("apply {stacks} --env {env} --yes --quiet")).code(0);
+        }
+    };
+    apply("a b");
+    stage.edit("a/x.yaml", "port: 80", "port: 81");
+    stage.run("drift a b --env all --format json --output checks/all.json").code(2);
+    apply("a");
+    stage.run("drift a b --env prod --format json --output checks/prod.json").code(0);
+    stage.run("drift a --env prod --format json --output checks/one.json").code(0);
+    let twice =
+        "checks/all.json and checks/one.json and checks/prod.json have a result for it: the newest check is shown";
+    let report = stage.run("fleet report checks");
+    report
+        .code(5)
+        .stdout_contains(&format!("== a (prod)\nINCOMPLETE  {twice}"))
+        .stdout_contains("4 stacks: 3 in sync, 1 pending; ");
+    // One that failed as well, and the shards that leave it to another.
+    for env in ["all", "prod"] {
+        for index in 1..=2 {
+            let file = format!("--format json --output shards/{env}-{index}.json");
+            stage.run(&format!("drift a b --env {env} --shard {index}/2 {file}")).stderr_ignored();
+        }
+        stage.write("b/wrong.yaml", "wrong: 1\n");
+    }
+    stage.run("fleet report shards").code(5).stdout_contains("4 stacks: 4 in sync");
+    stage.remove("shards/all-1.json");
+    stage.remove("shards/all-2.json");
+    stage.run("fleet report shards").code(1).stdout_contains("2 stacks: 1 in sync, 1 not checked");
+}
+
+#[test]
 fn files_that_name_no_stack_are_not_in_sync() {
     let stage = Stage::new();
     let file = |checks: Value| json!({"kind": "fleet", "format_version": 1, "verdict": "in_sync", "failed": 0, "checks": checks});

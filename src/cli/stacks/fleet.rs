@@ -413,15 +413,15 @@ impl Member {
     fn identity_by(&self, config: Option<&Config>) -> [String; 3] {
         let url = config.and_then(|config| settings::base_url(&self.context, config));
         let name = config.and_then(|config| settings::stack(&self.context, config).ok().flatten());
-        let environment = self.target.environment().unwrap_or_default().to_owned();
+        let environment = self.context.global.env.clone().unwrap_or_default();
         [url.unwrap_or_default(), name.unwrap_or_else(|| self.target.directory()), environment]
     }
 
-    /// A digest of what makes it this stack, its environment included where the call names one for all.
+    /// A digest of what makes it this stack.
     fn id(&self) -> String {
-        let environment = self.context.global.env.clone().unwrap_or_default();
-        let words = self.identity_by(self.config()).into_iter().chain([environment]);
-        let digest = words.fold(Sha256::new(), |digest, word| digest.chain_update(word).chain_update([0])).finalize();
+        let words = self.identity_by(self.config());
+        let digest =
+            words.iter().fold(Sha256::new(), |digest, word| digest.chain_update(word).chain_update([0])).finalize();
         HEXLOWER.encode(&digest[..8])
     }
 }
