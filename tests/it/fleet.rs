@@ -183,6 +183,40 @@ fn drift_states_and_acknowledgements_are_each_stacks_own() {
 }
 
 #[test]
+fn the_files_of_an_environment_are_the_same_whether_the_call_names_it_or_all() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", "environments:\n  prod: {stack: a-prod, namespaces: [shop]}\n")
+        .file("a/cart.yaml", &definition("shop/cart", 80))
+        .file("b/trueup.yaml", "stack: b\nnamespaces: [pay]\n")
+        .file("b/till.yaml", &definition("pay/till", 80));
+    stage.run("apply a --env prod --yes --quiet").code(0);
+    stage.run("apply b --yes --quiet").code(0);
+    let named = "a b --env prod --skip-missing-env";
+    // The runs are another machine's.
+    let memory = "--state ../elsewhere --drift-state memories";
+    stage.run(&format!("drift a b --env all {memory}")).code(0);
+    stage.run("snapshot a b --env all -o live").code(0);
+    stage.run(&format!("plan {named} --live live")).code(0);
+    service.delete("shop/cart");
+    for environment in ["all", "prod --skip-missing-env"] {
+        let check = stage.run(&format!("drift a b --env {environment} {memory}"));
+        check.code(3).stdout_contains("deleted outside");
+    }
+    stage.run(&format!("drift {named} {memory}")).code(3).stdout_contains("seen in 3 checks");
+    // Version 0.2 left the environment out that a call names.
+    let mut files = std::fs::read_dir(stage.path("memories"))
+        .expect("the directory")
+        .map(|file| file.expect("a file").file_name().into_string().expect("UTF-8"));
+    let is_of_environment = |name: &String| !name.starts_with('.') && name.ends_with("_a-prod_prod.json");
+    let new = files.find(is_of_environment).expect("the file of the environment");
+    let old = new.replace("_prod.json", ".json");
+    std::fs::rename(stage.path("memories").join(new), stage.path("memories").join(old)).expect("a file");
+    stage.run(&format!("drift {named} {memory}")).code(3).stdout_contains("seen in 4 checks");
+}
+
+#[test]
 fn what_is_for_one_stack_is_refused_for_several() {
     let (one, two) = tenants();
     let stage = fleet(&one, &two);

@@ -140,7 +140,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     let (state, acknowledged) = match member {
         None => (state, acknowledged),
         Some(member) => (
-            state.map(|directory| member.file_in(&directory)),
+            state.map(|directory| member.drift_state_in(&directory)),
             acknowledged.map(|name| stack.loaded.root.join(name)).filter(|path| path.exists()),
         ),
     };

@@ -133,7 +133,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
 
 /// Saves the plan of one of several stacks. Where it has none, that of an earlier call is removed, so that it is not applied instead.
 fn save(member: &Member, directory: &Path, made: &StackResult<(TextView, Plan)>) -> Result<()> {
-    let path = member.file_in(directory);
+    let path = member.plan_in(directory);
     let Ok((view, plan)) = made else { return file::remove(&path) };
     file::write_private(&path, |out| plan.write(out))?;
     let flags = view.flags.clone() + &prune_flags(&plan.settings.prune_namespaces);

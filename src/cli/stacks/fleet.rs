@@ -17,7 +17,7 @@ use crate::cli::stacks::shard;
 use crate::cli::stacks::targets::Target;
 use crate::cli::{CommandError, Context, ExitStatus, Result, service, settings};
 use crate::drift::Shard;
-use crate::file::with_slashes;
+use crate::file::{exists, with_slashes};
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace, grouped};
 use crate::plan::MatchedFilters;
@@ -386,10 +386,25 @@ impl Member {
         FleetPart { directory, environment, apart: None, id: self.id(), call, flags, outcome }
     }
 
-    /// The file of a directory that is for this stack: by service, stack and environment.
+    /// The file of a directory that is for this stack: by service, stack and environment, whether the call names that or all.
     pub fn file_in(&self, directory: &Path) -> PathBuf {
+        self.file_of(directory, self.context.global.env.as_deref())
+    }
+
+    /// The same for its plan, which replaces that of another environment that a call named.
+    pub fn plan_in(&self, directory: &Path) -> PathBuf {
+        self.file_of(directory, self.target.environment())
+    }
+
+    /// The same for its drift state, from whose name version 0.2 left the environment out.
+    pub fn drift_state_in(&self, directory: &Path) -> PathBuf {
+        let [file, earlier] = [self.file_in(directory), self.file_of(directory, None)];
+        if !exists(&file) && exists(&earlier) { earlier } else { file }
+    }
+
+    fn file_of(&self, directory: &Path, environment: Option<&str>) -> PathBuf {
         let [url, stack, _] = self.identity_by(self.settings.as_ref());
-        with_slashes(directory.join(format!("{}.json", file_stem(&url, &stack, self.target.environment()))))
+        with_slashes(directory.join(format!("{}.json", file_stem(&url, &stack, environment))))
     }
 
     /// The same of a directory with snapshots, if the call names one.
