@@ -607,6 +607,19 @@ fn an_environment_named_as_the_word_for_all_of_them_is_refused() {
     refused.code(64).stderr_contains("has an environment `all`").stderr_contains("rename that environment");
 }
 
+#[test]
+fn environments_whose_service_nothing_names_yet_may_share_a_name_and_namespaces() {
+    let stage = Stage::new()
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nenvironments: {dev: {}, prod: {}}\n")
+        .file("cart.yaml", &definition("shop/cart", 80));
+    stage.run("validate . --env all").code(0).stdout_contains("2 stacks: 2 valid");
+    let one = "--base-url http://127.0.0.1:9";
+    stage.run(&format!("validate . --env all {one}")).code(1).stderr_contains("are both stack `shop`");
+    // Another directory is none of its environments.
+    stage.write("../b/trueup.yaml", &stage.read("trueup.yaml"));
+    stage.run("validate . ../b --env all").code(1).stderr_contains("are both stack `shop`");
+}
+
 /// The definition would leave every environment but that of the overlay, whose plans would delete it.
 #[test]
 fn an_overlay_that_is_a_file_is_an_error_in_every_environment() {

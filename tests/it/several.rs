@@ -111,6 +111,21 @@ fn a_stack_whose_settings_have_another_ending_or_case_fails_and_is_not_skipped()
     stage.run("plan --recursive s").code(0).stdout_contains("3 stacks: 3 in sync");
 }
 
+#[test]
+fn settings_of_a_wrong_name_within_another_stack_are_named() {
+    let service = Service::start();
+    let stage = three(&service);
+    stage.write("s/a/sub/trueup.yml", "stack: s-sub\nnamespaces: [sub]\n");
+    for command in ["validate", "plan", "drift", "apply --yes"] {
+        stage
+            .run(&format!("{command} --recursive s"))
+            .code(1)
+            .stderr_contains("settings are read from trueup.yaml, not from trueup.yml")
+            .stderr_contains("s/a/sub/trueup.yml:1:1")
+            .does_not_say("are both stack");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_to_a_stack_elsewhere_is_one_of_the_stacks_and_one_to_a_stack_below_is_not_a_second() {

@@ -471,14 +471,21 @@ fn own_name(member: &Member) -> String {
 
 /// Refuses two stacks of one name that would each delete what the other one defines.
 fn distinct(members: &[Member]) -> Result<()> {
-    let mut seen: Vec<(String, String, BTreeSet<&Namespace>, &Member)> = Vec::new();
+    let mut seen: Vec<(Option<String>, String, BTreeSet<&Namespace>, &Member)> = Vec::new();
+    let root = |member: &Member| settings::root(&member.context, member.target.path()).ok();
     for member in members {
         let Some(config) = member.config() else { continue };
         let Ok(Some(stack)) = settings::stack(&member.context, config) else { continue };
-        let url = settings::base_url(&member.context, config).unwrap_or_default();
+        let url = settings::base_url(&member.context, config);
         let namespaces: BTreeSet<&Namespace> = config.namespaces.iter().collect();
-        let is_same = |other: &&(String, String, BTreeSet<&Namespace>, &Member)| {
-            other.0 == url && other.1 == stack && !other.2.is_disjoint(&namespaces)
+        let is_another = |other: &Member| match other.target.paths == member.target.paths {
+            // Environments whose service nothing names yet are for different ones.
+            true => url.is_some(),
+            // Settings of a wrong name within a stack fail by themselves.
+            false => root(other) != root(member),
+        };
+        let is_same = |other: &&(Option<String>, String, BTreeSet<&Namespace>, &Member)| {
+            other.0 == url && other.1 == stack && !other.2.is_disjoint(&namespaces) && is_another(other.3)
         };
         if let Some((.., other)) = seen.iter().find(is_same) {
             return Err(error!(
