@@ -126,6 +126,18 @@ fn settings_of_a_wrong_name_within_another_stack_are_named() {
     }
 }
 
+#[test]
+fn the_page_of_several_stacks_has_the_command_of_one_that_is_only_pending() {
+    let service = Service::start();
+    let stage = three(&service);
+    stage.run("apply -R s --yes --quiet").code(0);
+    stage.edit("s/a/x.yaml", "port: 80", "port: 81");
+    for format in ["text", "markdown", "html"] {
+        let check = stage.run(&format!("drift -R s --format {format}"));
+        check.code(2).stdout_contains("trueup apply s/a").does_not_say("trueup apply s/b");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_to_a_stack_elsewhere_is_one_of_the_stacks_and_one_to_a_stack_below_is_not_a_second() {

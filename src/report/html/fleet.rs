@@ -1,7 +1,7 @@
 //! The results of several stacks as one page: the rows of all of them, each under the name of its stack.
 
 use super::{Page, draw};
-use crate::drift::{Check, Verdict};
+use crate::drift::Check;
 use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackState};
 use crate::report::line::{Line, code, foreign};
@@ -27,7 +27,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
             page.facts.push(draw(&line![code(&*name), ": digest ", code(digest)]));
         }
         page.add(&report, Some(&name), options.now);
-        if matches!(part.state(), StackState::Compared(Verdict::Drift | Verdict::Both)) {
+        if fleet.command == FleetCommand::Drift {
             page.commands.extend(report.commands.iter().map(super::command));
         }
     }
