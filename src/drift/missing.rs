@@ -154,7 +154,7 @@ impl Plan {
                         let key = endpoint.key.clone();
                         let in_plan = self.scope.keys().any(|read| read.namespace == scope.namespace);
                         self.notes.push(match in_plan {
-                            true => Note::OutsideKinds { key },
+                            true => Note::OutsideKinds { key, transfer: None, unknown: None },
                             false => Note::Outside { key, transfer: None, unknown: None },
                         });
                     }

@@ -137,7 +137,7 @@ impl Plan {
 fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
     match note {
         // No apply deletes it, and nothing defines or names it: a person has to decide.
-        Note::Outside { key, .. } | Note::OutsideKinds { key } | Note::Unnamed { key, .. } => Some(key),
+        Note::Outside { key, .. } | Note::OutsideKinds { key, .. } | Note::Unnamed { key, .. } => Some(key),
         // Live, and not defined.
         Note::Unmanaged { key } | Note::Orphan { key } | Note::Awaited { key, .. } | Note::Unsupported { key, .. } => {
             (unmanaged == UnmanagedPolicy::Fail).then_some(key)

@@ -197,6 +197,12 @@ pub enum Note {
     OutsideKinds {
         /// Which.
         key: Key,
+        /// The command that transfers it to another stack, which defines it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        transfer: Option<String>,
+        /// Why it is not known whether another stack defines it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unknown: Option<String>,
     },
     /// A list of a namespace or kind that the stack once had could not be read.
     OutsideUnread {

@@ -185,7 +185,7 @@ impl World {
                 Some(format!("copied {} of {of}", key.name))
             }
             Note::Unstacked { key } => Some(format!("unstacked {}", key.name)),
-            Note::Outside { key, .. } | Note::OutsideKinds { key } => Some(format!("outside {}", key.name)),
+            Note::Outside { key, .. } | Note::OutsideKinds { key, .. } => Some(format!("outside {}", key.name)),
             Note::OutsideUnread { .. } | Note::DeletesUnknown { .. } | Note::Weak { .. } => None,
             Note::Awaited { key, from } => Some(format!("awaited {} from {from}", key.name)),
             Note::Left { key, .. } => Some(format!("left {}", key.name)),

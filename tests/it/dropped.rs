@@ -112,6 +112,36 @@ fn what_another_stack_defines_in_a_namespace_that_was_dropped_is_moved_there() {
     stage.run("drift a").code(0).stdout_contains("In sync");
 }
 
+#[test]
+fn what_another_stack_defines_of_a_kind_that_was_dropped_is_moved_there() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", "stack: a\nnamespaces: [shop]\nkinds: [endpoint, healthcheck]\n")
+        .file("a/cart.yaml", &definition("shop/cart", 80))
+        .file("a/alive.yaml", CHECK)
+        .file("b/trueup.yaml", "stack: b\nnamespaces: [shop]\nkinds: [healthcheck]\n")
+        .committed();
+    stage.run("apply a --yes --quiet").code(0);
+    std::fs::rename(stage.path("a/alive.yaml"), stage.path("b/alive.yaml")).expect("a file");
+    stage.write("a/trueup.yaml", "stack: a\nnamespaces: [shop]\n");
+    commit(&stage, "to-b");
+    for command in ["plan", "drift"] {
+        let ran = stage.run(&format!("{command} a"));
+        ran.stdout_contains(
+            "of a kind that `kinds:` no longer lists, and another stack defines it (transfer it with trueup move --from a --directory b): healthcheck:shop/alive",
+        );
+    }
+    stage.write("b/more.yaml", "kind: healthcheck\nwrong: 1\n");
+    for command in ["plan", "drift"] {
+        let ran = stage.run(&format!("{command} a"));
+        ran.stdout_contains("and whether another stack defines it is unknown (b may define it: ");
+    }
+    stage.remove("b/more.yaml");
+    stage.run("move --from a --directory b --yes").code(0).stderr_ignored();
+    stage.run("drift a").code(0).stdout_contains("In sync");
+}
+
 /// A stack of an endpoint and a health check that is applied, and then loses the check and its kind.
 fn without_its_kind(service: &Service, settings: &str, in_git: bool) -> Stage {
     let stage = Stage::new()

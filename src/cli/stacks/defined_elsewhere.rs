@@ -34,13 +34,18 @@ pub fn block(context: &Context, here: OwnDirectory<'_>, allow: &Allowances, plan
     plan.block_deletes(|key| elsewhere.remove(key));
 }
 
-/// Names the transfer of what the stack owns outside of `namespaces:` and another stack defines now.
+/// Names the transfer of what the stack owns outside of `namespaces:` and `kinds:` and another stack defines now.
 pub fn note(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
-    let key = |note: &Note| if let Note::Outside { key, .. } = note { Some(key.clone()) } else { None };
+    let key = |note: &Note| match note {
+        Note::Outside { key, .. } | Note::OutsideKinds { key, .. } => Some(key.clone()),
+        _ => None,
+    };
     let keys: Vec<Key> = plan.notes.iter().filter_map(key).collect();
     let mut elsewhere = elsewhere(context, here, plan, &keys);
     for note in &mut plan.notes {
-        let Note::Outside { key, transfer, unknown } = note else { continue };
+        let (Note::Outside { key, transfer, unknown } | Note::OutsideKinds { key, transfer, unknown }) = note else {
+            continue;
+        };
         match elsewhere.remove(key) {
             Some(BlockReason::DefinedElsewhere { transfer: command, .. }) => *transfer = command,
             Some(BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason })) => *unknown = Some(reason),

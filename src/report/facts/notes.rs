@@ -55,6 +55,10 @@ const WEAK: &str = "{{names}}: known from the published schemas alone, so which 
     refers to and what the service fills in is unknown";
 const OUTSIDE_KINDS: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` no longer lists (list {{reason}} \
     again, and a plan deletes what is not defined): {{names}}";
+const OUTSIDE_KINDS_DEFINED: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` no longer lists, and \
+    another stack defines {{it|them}} (transfer {{it|them}} with {{reason}}): {{names}}";
+const OUTSIDE_KINDS_UNKNOWN: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` no longer lists, and \
+    whether another stack defines {{it|them}} is unknown ({{reason}}): {{names}}";
 const UNANNOTATED: &str =
     "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}";
 const NOT_ANNOTATED: &str = "{{endpoint}} {{is|are}} in sync, and {{its|their}} ownership annotations are not written: \
@@ -148,7 +152,13 @@ fn of(note: &Note) -> (&'static str, String, String) {
         Note::Outside { key, transfer: Some(command), .. } => (OUTSIDE_DEFINED, command.clone(), key.to_string()),
         Note::Outside { key, unknown: Some(reason), .. } => (OUTSIDE_UNKNOWN, reason.clone(), key.to_string()),
         Note::Outside { key, .. } => (OUTSIDE, key.namespace.to_string(), key.to_string()),
-        Note::OutsideKinds { key } => (OUTSIDE_KINDS, key.kind.to_string(), key.to_string()),
+        Note::OutsideKinds { key, transfer: Some(command), .. } => {
+            (OUTSIDE_KINDS_DEFINED, command.clone(), key.to_string())
+        }
+        Note::OutsideKinds { key, unknown: Some(reason), .. } => {
+            (OUTSIDE_KINDS_UNKNOWN, reason.clone(), key.to_string())
+        }
+        Note::OutsideKinds { key, .. } => (OUTSIDE_KINDS, key.kind.to_string(), key.to_string()),
         Note::OutsideUnread { scope, reason } => (OUTSIDE_UNREAD, reason.clone(), scope.to_string()),
         Note::DeletesUnknown { key, reason } => (DELETES_UNKNOWN, reason.clone(), key.to_string()),
         Note::Weak { kind } => (WEAK, none(), kind.to_string()),
