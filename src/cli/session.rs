@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use crate::api::{self, PendingLists, Reader};
 use crate::cli::args::{ChangeArgs, ScopeArgs};
 use crate::cli::commits::{applied, base, base_settings, dropped};
-use crate::cli::stacks::defined_elsewhere;
+use crate::cli::stacks::defined_elsewhere::{self, Referrers};
 use crate::cli::stacks::shard;
 use crate::cli::{
     CommandResult as _, Connection, Context, ExitStatus, Result, Stack, file, plan_errors, policy, service, settings,
@@ -21,7 +21,7 @@ use crate::drift::{DriftState, Shard};
 use crate::file::limit;
 use crate::journal::{JournalError, RunOwner};
 use crate::kind::KindName;
-use crate::load::{self, Config, Diagnostic, LoadOptions, SourceMap, config};
+use crate::load::{self, Config, Diagnostic, DirectoryKeys, LoadOptions, SourceMap, StackFiles, config};
 use crate::model::policy::Prune;
 use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
@@ -187,8 +187,8 @@ impl Session<'_> {
         let (plan, listed) = tokio::join!(self.build(check), dropped::listed_before(stack));
         let mut plan = plan?;
         let here = (&*stack.loaded.root, &stack.loaded.config, &stack.repository);
-        defined_elsewhere::block(context, here, &self.allow, &mut plan);
-        refer(&self.source, &mut plan, &self.allow).await;
+        let referrers = defined_elsewhere::block(context, here, &mut plan);
+        refer(&self.source, &mut plan, &self.allow, &referrers).await;
         plan.notes.extend(listed.note());
         for scopes in dropped::scopes(stack, (&self.namespaces(), self.shard), check, listed, &plan) {
             let (namespaces, kinds) = scopes.iter().map(|scope| (scope.namespace.clone(), scope.kind)).unzip();
@@ -290,13 +290,21 @@ impl Session<'_> {
     }
 }
 
-/// Blocks the deletes of endpoints that others refer to.
-pub async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
+/// Blocks the deletes of endpoints that others refer to, live or by their definitions in other stacks.
+pub async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances, defined: &Referrers) {
     let asked = plan.going().map(async |key| (key.clone(), source.referrers(key).await));
     let referrers: BTreeMap<Key, _> = futures_util::future::join_all(asked).await.into_iter().collect();
     let silent = referrers.iter().filter(|(_, answer)| matches!(answer, Ok(None)));
     let notes: Vec<Note> = silent.map(|(key, _)| Note::ReferrersNotAsked { key: key.clone() }).collect();
-    plan.refer(allow, |key| referrers.get(key).cloned().unwrap_or(Ok(None)).map(Option::unwrap_or_default));
+    plan.refer(allow, |key| {
+        let mut by = referrers.get(key).cloned().unwrap_or(Ok(None))?.unwrap_or_default();
+        for one in defined.get(key).into_iter().flatten() {
+            if by.iter().all(|other| other.key() != one.key()) {
+                by.push(one.clone());
+            }
+        }
+        Ok(by)
+    });
     plan.notes.extend(notes);
 }
 
@@ -374,7 +382,7 @@ pub async fn run_to_change(context: &Context, run: &str, find: FindRun) -> Resul
     let (url, sandbox) = (&record.header.plan.service.base_url, &record.header.sandbox);
     // An earlier version recorded no sandbox.
     if *url == owner.base_url && (sandbox.is_none() || *sandbox == owner.sandbox) {
-        return is_of_directory(context, run, record);
+        return is_of_directory(context, &config, run, record);
     }
     let place = |sandbox: &Option<String>, url: &str| match sandbox {
         Some(sandbox) => format!("the sandbox {sandbox}"),
@@ -389,17 +397,17 @@ pub async fn run_to_change(context: &Context, run: &str, find: FindRun) -> Resul
     Err(error.hint(hint).hint("nothing was sent"))
 }
 
-/// Refuses for `last` a run of another directory: a stack without a name is known by its own alone.
-fn is_of_directory(context: &Context, run: &str, record: RunRecord) -> Result<RunRecord> {
-    let root = |directory: &Path| load::root(directory, &LoadOptions::default()).ok();
-    let here = root(settings::directory(context)).filter(|root| root.join(config::FILE).exists());
+/// Refuses for `last` a run of another directory: stacks without a name share their runs. A run is of the one whose files
+/// have something of what it wrote.
+fn is_of_directory(context: &Context, config: &Config, run: &str, record: RunRecord) -> Result<RunRecord> {
     let plan = &record.header.plan;
-    let Some((there, here)) = plan.made_for().filter(|_| run == "last" && plan.stack.is_none()).zip(here) else {
-        return Ok(record);
-    };
-    match root(Path::new(there)).is_none_or(|there| there == here) {
+    let root = load::root(settings::directory(context), &LoadOptions::default()).ok();
+    let root = root.filter(|root| run == "last" && plan.stack.is_none() && root.join(config::FILE).exists());
+    let Some(root) = root else { return Ok(record) };
+    let files = DirectoryKeys::read(&root, &StackFiles::new(config));
+    match plan.changes.is_empty() || plan.changes.iter().any(|change| files.may_define(&change.key)) {
         true => Ok(record),
-        false => Err(error!(Refused, "run {} is of the stack without a name in `{there}`", record.run())
+        false => Err(error!(Refused, "run {} is of another stack without a name", record.run())
             .hint("`last` is the newest run of all stacks without a name: name the run, or give each stack a name")
             .hint("nothing was sent")),
     }

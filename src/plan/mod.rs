@@ -48,7 +48,7 @@ pub use rollback::{AppliedWrite, RollbackInput, UndoneRun, rollback};
 pub use saved::SavedError;
 pub use select::{MatchedFilters, Selection, UnmatchedFilter};
 pub use settings::{AllowError, Allowances, Ignore, PlanSettings};
-pub use waves::{Waves, afterwards, candidates, target_keys, targets};
+pub use waves::{Waves, afterwards, candidates, targets};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -177,7 +177,7 @@ pub fn afterwards(change: &Change) -> Option<Cow<'_, Object>> {
 }
 
 /// The keys that the references of an object may mean.
-pub fn target_keys(object: &Object) -> BTreeSet<Key> {
+pub(super) fn target_keys(object: &Object) -> BTreeSet<Key> {
     targets(object).iter().flat_map(|target| candidates(target, &object.key.namespace)).collect()
 }
 

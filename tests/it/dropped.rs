@@ -204,6 +204,20 @@ fn what_another_directory_of_the_stack_lists_is_not_left_by_this_one() {
         for call in &calls[..if in_git { 4 } else { 2 }] {
             stage.run(&format!("{call} {ELSEWHERE}")).code(0).does_not_say("--prune-namespace");
         }
+        // That of another kind is in no plan of the other.
+        if in_git {
+            stage.write("a/trueup.yaml", "stack: st\nnamespaces: [shop, pay]\nkinds: [healthcheck]\n");
+            stage.write("a/check.yaml", &CHECK.replace("shop", "pay"));
+            commit(&stage, "kind");
+            stage.run("apply a --only healthcheck:pay/alive --yes --quiet").code(0);
+            stage.remove("a/check.yaml");
+            stage.write("a/trueup.yaml", "stack: st\nnamespaces: [shop]\nkinds: [healthcheck]\n");
+            commit(&stage, "without-it");
+            stage.run(&format!("drift a {ELSEWHERE}")).code(3).stdout_contains("healthcheck:pay/alive");
+        }
+        // What a directory without a name lists may be of any stack.
+        stage.write("b/trueup.yaml", "namespaces: [pay]\nkinds: [healthcheck]\n");
+        stage.run(&format!("drift a {ELSEWHERE}")).code(3).stdout_contains("--prune-namespace");
         // What the one no longer lists and the other never did is left.
         stage.write("b/trueup.yaml", "stack: st\nnamespaces: [other]\nallow_empty: true\n");
         stage.remove("b/pay.yaml");

@@ -543,30 +543,6 @@ gates.events.threshold  1000   default
 }
 
 #[test]
-fn an_environment_deletes_nothing_that_the_stack_without_one_defines() {
-    // The settings of all environments are no stack where one of them has their name.
-    for (name, is_left) in [("st", true), ("st-dev", false)] {
-        let service = Service::start();
-        let environments = "environments: {dev: {stack: st-dev, overlay: o}}";
-        let stage = Stage::new()
-            .at(&service)
-            .file("trueup.yaml", &format!("stack: {name}\nnamespaces: [shop]\n{environments}\n"))
-            .file("x.yaml", &definition("shop/x", 80))
-            .file("y.yaml", &definition("shop/y", 80))
-            .file("o/x.yaml", &definition("shop/z", 80));
-        stage.run("apply . --env dev --yes --quiet").code(0);
-        stage.write("o/x.yaml", "$remove: true\nmetadata: {name: x, namespace: shop}\n");
-        stage.write("o/z.yaml", &definition("shop/z", 80));
-        let apply = stage.run("apply . --env dev --yes");
-        apply.code(if is_left { 6 } else { 0 }).stderr_ignored();
-        assert_eq!(service.has("shop/x"), is_left);
-        if is_left {
-            stage.run("plan . --env dev").stdout_contains("stack st in . defines it");
-        }
-    }
-}
-
-#[test]
 fn a_forgotten_environment_is_one_error_that_names_them() {
     let stage = Stage::new().file(
         "trueup.yaml",

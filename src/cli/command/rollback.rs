@@ -61,8 +61,8 @@ impl Execute for RollbackArgs {
             allow: &allow,
         });
         plan.source.requests = live.requests;
-        defined_elsewhere::block_here(context, &config, &allow, &mut plan)?;
-        session::refer(&source, &mut plan, &allow).await;
+        let referrers = defined_elsewhere::block_here(context, &config, &mut plan)?;
+        session::refer(&source, &mut plan, &allow, &referrers).await;
         plan.source.environment = match &record.header.in_force {
             Some(_) => record.header.plan.source.environment.clone(),
             // A run of an earlier version does not say.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::api::BaseUrl;
 use crate::cli::stacks::{declared, shard};
 use crate::cli::{Stack, aside, settings};
 use crate::drift::{DriftState, Shard};
@@ -61,20 +62,24 @@ pub fn scopes(
     namespaces.retain(|namespace| !is_read(namespace) && !stack.loaded.namespaces().contains(namespace));
     // Another environment or directory of the same stack may list what this one does not: it is in the plans of that one.
     let is_same = |other: &&Config| other.stack == config.stack && other.base_url == config.base_url;
-    for other in config.environments.values().filter(is_same) {
-        namespaces.retain(|namespace| !other.namespaces.contains(namespace));
-    }
+    let mut elsewhere = BTreeSet::new();
+    let mut list = |other: &Config| elsewhere.extend(Scope::each(&other.namespaces, &other.kinds_with_endpoint()));
+    config.environments.values().filter(is_same).for_each(&mut list);
     let top = (!namespaces.is_empty()).then(|| declared::top(&stack.loaded.root));
     for top in top.into_iter().chain(tenants.tops.borrow().iter().cloned()) {
         let directories = tenants.declared(&top);
         let stacks = directories.iter().flat_map(|all| all.iter()).filter_map(|other| other.stacks().ok()).flatten();
-        for other in stacks.map(|(_, config)| config).filter(is_same) {
-            namespaces.retain(|namespace| !other.namespaces.contains(namespace));
-        }
+        // What another directory leaves to the call may be of any stack.
+        let is_named = |other: &&Config| other.stack.as_ref().map(ToString::to_string) == plan.stack;
+        let services = [Some(&plan.service.base_url), config.base_url.as_ref()];
+        let is_here = |url: &String| services.into_iter().flatten().any(|service| BaseUrl::is_same(url, service));
+        let is_one = |other: &&Config| is_named(other) && other.base_url.as_ref().is_none_or(is_here);
+        stacks.map(|(_, config)| config).filter(is_one).for_each(&mut list);
     }
     let namespaces = shard::namespaces(shard, namespaces, &plan.service.base_url);
     kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.loaded.kinds().contains(kind));
-    let is_reached = |scope: &Scope| stack.selection.reaches(scope, &stack.loaded.desired);
+    let is_reached =
+        |scope: &Scope| !elsewhere.contains(scope) && stack.selection.reaches(scope, &stack.loaded.desired);
     let of = |namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>| -> BTreeSet<Scope> {
         Scope::each(namespaces, kinds).filter(is_reached).collect()
     };

@@ -36,17 +36,23 @@ pub type Defined = Rc<Result<DefinedObjects, String>>;
 pub struct DefinedObjects {
     /// The keys of its definitions.
     pub keys: BTreeSet<Key>,
-    /// Who refers to what, one of them each.
-    pub referrers: BTreeMap<Key, Key>,
+    /// Who refers to what.
+    pub referrers: BTreeMap<Key, BTreeSet<Key>>,
+    /// Why it does not load with the variables of the call, where it does without them.
+    pub problem: Option<String>,
 }
 
 impl DefinedObjects {
     fn of(desired: Desired) -> Self {
-        let mut referrers = BTreeMap::new();
+        let mut referrers: BTreeMap<Key, BTreeSet<Key>> = BTreeMap::new();
         for (key, definition) in &desired.definitions {
-            referrers.extend(plan::target_keys(&definition.endpoint).into_iter().map(|target| (target, key.clone())));
+            for target in plan::targets(&definition.endpoint).iter().filter(|target| target.tenant.is_none()) {
+                for target in plan::candidates(target, &key.namespace) {
+                    referrers.entry(target).or_default().insert(key.clone());
+                }
+            }
         }
-        Self { referrers, keys: desired.definitions.into_keys().collect() }
+        Self { referrers, problem: None, keys: desired.definitions.into_keys().collect() }
     }
 }
 
@@ -107,9 +113,14 @@ impl DeclaredDirectory {
             (true, defined) => defined,
             (false, Err(_)) => load(variables.clone()),
             (false, Ok(mut defined)) => {
-                if let Ok(of_call) = load(variables.clone()) {
-                    defined.keys.extend(of_call.keys);
-                    defined.referrers.extend(of_call.referrers);
+                match load(variables.clone()) {
+                    Ok(of_call) => {
+                        defined.keys.extend(of_call.keys);
+                        for (key, by) in of_call.referrers {
+                            defined.referrers.entry(key).or_default().extend(by);
+                        }
+                    }
+                    Err(problem) => defined.problem = Some(problem),
                 }
                 Ok(defined)
             }

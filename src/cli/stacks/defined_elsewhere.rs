@@ -13,25 +13,28 @@ use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, WantedKeys, config, is_definition_path};
 use crate::model::policy::Prune;
 use crate::model::{Key, RelatedObject};
-use crate::plan::{Allowances, BlockReason, BlockedChange, BrokenReference, Note, Plan, Unchangeable};
+use crate::plan::{BlockReason, BrokenReference, Note, Plan, Unchangeable};
 use crate::report::safe;
 
 /// The directory of the plan's own stack, its settings and its repository.
 type OwnDirectory<'a> = (&'a Path, &'a Config, &'a LazyRepository);
 
-/// Blocks the deletes of what another stack of the same service defines now, may define, or refers to: one of the repository,
-/// or of the repositories and directories that the call is about.
-pub fn block(context: &Context, here: OwnDirectory<'_>, allow: &Allowances, plan: &mut Plan) {
+/// What definitions of other stacks refer to, each with those that do.
+pub type Referrers = BTreeMap<Key, Vec<RelatedObject>>;
+
+/// Blocks the deletes of what another stack of the same service defines now, or may define: one of the repository, or of
+/// the repositories and directories that the call is about. What their definitions refer to is returned.
+pub fn block(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) -> Referrers {
     // A definition that stays may still refer to one that moved.
     let is_referred = |reason: &BlockReason| matches!(reason, BlockReason::Reference(BrokenReference::Deleted(_)));
     let referred = plan.blocked.iter().filter(|blocked| is_referred(&blocked.reason)).map(|blocked| &blocked.key);
     let keys: Vec<Key> = plan.deletes().chain(referred).cloned().collect();
-    let mut elsewhere = elsewhere(context, here, plan, &keys);
-    elsewhere.retain(|key, reason| !(matches!(reason, BlockReason::Referred { .. }) && allow.referred(key)));
+    let (mut elsewhere, referrers) = elsewhere(context, here, plan, &keys);
     for blocked in plan.blocked.iter_mut().filter(|blocked| is_referred(&blocked.reason)) {
         elsewhere.remove(&blocked.key).into_iter().for_each(|reason| blocked.reason = reason);
     }
     plan.block_deletes(|key| elsewhere.remove(key));
+    referrers
 }
 
 /// Names the transfer of what the stack owns outside of `namespaces:` and `kinds:` and another stack defines now.
@@ -41,7 +44,7 @@ pub fn note(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
         _ => None,
     };
     let keys: Vec<Key> = plan.notes.iter().filter_map(key).collect();
-    let mut elsewhere = elsewhere(context, here, plan, &keys);
+    let (mut elsewhere, _) = elsewhere(context, here, plan, &keys);
     for note in &mut plan.notes {
         let (Note::Outside { key, transfer, unknown } | Note::OutsideKinds { key, transfer, unknown }) = note else {
             continue;
@@ -54,16 +57,16 @@ pub fn note(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
     }
 }
 
-/// Why each of these that another stack defines now, or may define, is not deleted.
+/// Why each of these that another stack defines now, or may define, is not deleted, and what their definitions refer to.
 fn elsewhere(
     context: &Context,
     (here, config, repository): OwnDirectory<'_>,
     plan: &Plan,
     keys: &[Key],
-) -> BTreeMap<Key, BlockReason> {
-    let (mut elsewhere, mut referrers) = (BTreeMap::new(), Vec::new());
+) -> (BTreeMap<Key, BlockReason>, Referrers) {
+    let (mut elsewhere, mut referrers) = (BTreeMap::new(), Referrers::new());
     if keys.is_empty() {
-        return elsewhere;
+        return (elsewhere, referrers);
     }
     let mut tops = context.tenants.tops.borrow().clone();
     tops.insert(declared::top(here));
@@ -86,13 +89,16 @@ fn elsewhere(
             if own && plan.undone().is_some() {
                 continue;
             }
-            let mut definers = service.definers(other, &directory, own.then_some(chosen), keys);
+            let (mut definers, referring) = service.definers(other, &directory, own.then_some(chosen), keys);
             definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
             for definer in definers {
                 elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
             }
-            if !own {
-                referrers.extend(service.referrers(other, &directory, chosen, keys));
+            for (key, by) in referring {
+                let referrers = referrers.entry(key).or_default();
+                if referrers.iter().all(|one| one.key().as_ref() != Some(&by)) {
+                    referrers.push(RelatedObject::from(&by));
+                }
             }
         }
     }
@@ -104,20 +110,16 @@ fn elsewhere(
             elsewhere.entry(key).or_insert_with(|| unknown(reason));
         }
     }
-    for (key, by) in referrers {
-        elsewhere.entry(key).or_insert_with(|| BlockReason::Referred { by: vec![RelatedObject::from(&by)] });
-    }
-    elsewhere
+    (elsewhere, referrers)
 }
 
 /// Blocks them in a plan for the stack of the settings in force.
 ///
 /// # Errors
 /// The directory of the stack cannot be read.
-pub fn block_here(context: &Context, config: &Config, allow: &Allowances, plan: &mut Plan) -> Result<()> {
+pub fn block_here(context: &Context, config: &Config, plan: &mut Plan) -> Result<Referrers> {
     let root = settings::root(context, settings::directory(context))?;
-    block(context, (&root, config, &LazyRepository::new(context, &root)), allow, plan);
-    Ok(())
+    Ok(block(context, (&root, config, &LazyRepository::new(context, &root)), plan))
 }
 
 /// Refuses a plan of a file, or the rest of a run, that deletes what another stack has come to define or to refer to since.
@@ -126,17 +128,20 @@ pub fn block_here(context: &Context, config: &Config, allow: &Allowances, plan: 
 /// It does, or that cannot be read.
 pub fn refuse(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
     let mut now = plan.clone();
-    block_here(context, config, &plan.consents(), &mut now)?;
+    let (referrers, consents) = (block_here(context, config, &mut now)?, plan.consents());
     let blocked: BTreeSet<&Key> = plan.blocked.iter().map(|blocked| &blocked.key).collect();
-    let Some(BlockedChange { key, reason, .. }) = now.blocked.iter().find(|one| !blocked.contains(&one.key)) else {
-        return Ok(());
+    let newly = now.blocked.iter().find(|one| !blocked.contains(&one.key)).map(|one| (&one.key, one.reason.clone()));
+    let referred = || {
+        let (key, by) = referrers.iter().find(|(key, _)| !blocked.contains(key) && !consents.referred(key))?;
+        Some((key, BlockReason::Referred { by: by.clone() }))
     };
+    let Some((key, reason)) = newly.or_else(referred) else { return Ok(()) };
     let why = match reason {
         BlockReason::DefinedElsewhere { stack: Some(stack), directory, .. } => {
             format!("stack `{stack}` in {directory} defines it by now")
         }
         BlockReason::DefinedElsewhere { directory, .. } => format!("a stack in {directory} defines it by now"),
-        BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason }) => reason.clone(),
+        BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason }) => reason,
         BlockReason::Referred { by } => {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
             format!("{} refers to it by now, as another stack defines it", by.join(", "))
@@ -187,7 +192,7 @@ pub fn keys(
     for other in declared.iter() {
         let directory = top.join(&other.prefix);
         let shown = context.environment.directory_from_here(&directory);
-        for definer in service.definers(other, &directory, None, keys) {
+        for definer in service.definers(other, &directory, None, keys).0 {
             let unknown = definer.unknown(&shown);
             let known: &mut Option<String> = found.entry(definer.key).or_insert_with(|| unknown.clone());
             *known = known.take().and(unknown);
@@ -274,7 +279,7 @@ impl<'a> Service<'a> {
         Self { planned, configured, takes_unnamed, variables: settings::variables(context) }
     }
 
-    /// Who defines which of `keys` in a directory for this service. Of the directory of the plan, whose environment is
+    /// Who defines which of `keys` in a directory for this service, and which of them are referred to, by whom. Of the directory of the plan, whose environment is
     /// `own`, only other environments count: what they share is what an overlay removes from one of them.
     fn definers(
         &self,
@@ -282,32 +287,40 @@ impl<'a> Service<'a> {
         directory: &Path,
         own: Option<Option<&str>>,
         keys: &[Key],
-    ) -> Vec<Definer> {
+    ) -> (Vec<Definer>, Vec<(Key, Key)>) {
         let stacks: Vec<_> = match other.stacks() {
             Ok(stacks) => stacks.collect(),
             Err(reason) => {
                 let problem = format!("{}: {reason}", config::FILE);
                 let may = keys.iter().filter(|key| other.texts(directory).may_define(key));
-                return may.map(|key| Definer::new(key, None, None, Some(&problem))).collect();
+                return (may.map(|key| Definer::new(key, None, None, Some(&problem))).collect(), Vec::new());
             }
         };
         let has_environments = stacks.len() > 1;
-        let mut found = Vec::new();
+        let (mut found, mut referrers) = (Vec::new(), Vec::new());
         for (environment, config) in stacks {
-            let is_shared = environment.is_none() && !config.is_stack();
-            let is_own = own.is_some_and(|chosen| environment == chosen || is_shared);
+            let is_own = own.is_some_and(|chosen| environment.is_none() || environment == chosen);
             if is_own || !self.is_of(config) {
                 continue;
             }
             let may: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_define(key)).collect();
-            if may.is_empty() {
+            // What all environments share is no stack by itself.
+            let is_stack = environment.is_some() || config.is_stack();
+            let is_named = |key: &&Key| is_stack && other.texts(directory).may_name(key);
+            let named: Vec<&Key> = keys.iter().filter(is_named).collect();
+            if may.is_empty() && named.is_empty() {
                 continue;
             }
             let stack = config.stack.as_ref().map(ToString::to_string);
             match other.defined(directory, environment, &self.variables).as_ref() {
                 Ok(all) => {
-                    let defined = may.into_iter().filter(|key| all.keys.contains(*key));
-                    found.extend(defined.map(|key| Definer::new(key, stack.clone(), environment, None)));
+                    let (defined, other): (Vec<_>, Vec<_>) = may.into_iter().partition(|key| all.keys.contains(*key));
+                    found.extend(defined.into_iter().map(|key| Definer::new(key, stack.clone(), environment, None)));
+                    let unknown = other.into_iter().filter(|_| all.problem.is_some());
+                    let definer = |key| Definer::new(key, stack.clone(), environment, all.problem.as_ref());
+                    found.extend(unknown.map(definer));
+                    let by = |key: &Key| all.referrers.get(key).into_iter().flatten().cloned();
+                    referrers.extend(named.into_iter().flat_map(|key| by(key).map(|by| (key.clone(), by))));
                 }
                 // Files that only make sense in an environment are no stack without one.
                 Err(_) if environment.is_none() && has_environments => {}
@@ -317,26 +330,7 @@ impl<'a> Service<'a> {
                 }
             }
         }
-        found
-    }
-
-    /// Those of `keys` that a definition refers to of the stack that a directory has in this environment, each with that one.
-    fn referrers(
-        &self,
-        other: &DeclaredDirectory,
-        directory: &Path,
-        environment: Option<&str>,
-        keys: &[Key],
-    ) -> Vec<(Key, Key)> {
-        let may: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_name(key)).collect();
-        let is_chosen = |(one, _): &(Option<&str>, &Config)| one.is_none() || *one == environment;
-        let stack = other.stacks().ok().and_then(|stacks| stacks.filter(is_chosen).last());
-        let stack = stack.filter(|(_, config)| !may.is_empty() && self.is_of(config));
-        let Some((environment, _)) = stack else { return Vec::new() };
-        let defined = other.defined(directory, environment, &self.variables);
-        let referrers = defined.as_ref().as_ref().map(|all| &all.referrers);
-        let found = |key: &Key| Some((key.clone(), referrers.ok()?.get(key)?.clone()));
-        may.into_iter().filter_map(found).collect()
+        (found, referrers)
     }
 
     /// Those of `keys` that a file of another stack may define which a sparse working tree lacks, with that reason.
@@ -403,7 +397,7 @@ mod tests {
             let service = Service { planned, configured: None, takes_unnamed: true, variables };
             for stack in 0..declared.len() {
                 let keys = ["cart", "gone"].map(|name| Key::parse(&format!("n{stack}/{name}")).expect("a key"));
-                let definers = |other| service.definers(other, &top.path().join(&other.prefix), None, &keys);
+                let definers = |other| service.definers(other, &top.path().join(&other.prefix), None, &keys).0;
                 let found: Vec<Key> = declared.iter().flat_map(definers).map(|definer| definer.key).collect();
                 assert_eq!(found, [keys[0].clone()]);
             }

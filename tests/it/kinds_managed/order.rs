@@ -210,11 +210,31 @@ fn what_a_definition_of_another_stack_refers_to_is_not_deleted_without_consent()
         .run("apply saved.json --config checks/trueup.yaml --yes")
         .code(6)
         .stderr_contains("origin_pool:shop/cart refers to it by now, as another stack defines it");
-    stage.run("plan checks --allow referred=healthcheck:shop/alive").code(0).stdout_contains("1 to delete");
-    // One that is for another service refers to another object.
-    stage.write("pools/trueup.yaml", &(settings("pools") + "base_url: https://other.example\n"));
-    stage.run("plan checks").code(0).stdout_contains("1 to delete");
+    // A definition of the stack that refers to it stays a mistake.
+    stage.write("checks/own.yaml", &POOL.replace("name: cart", "name: own"));
+    stage.run("plan checks").code(1).stderr_contains("checks/own.yaml:10:5");
+    stage.remove("checks/own.yaml");
+    // One that is for another service or of another tenant refers to another object, and what environments share is no stack.
+    let elsewhere = "base_url: https://other.example\n";
+    let environments = "environments: {dev: {base_url: https://dev.example, stack: dev}}\n";
+    let shared = settings("pools").replace("stack: pools\n", "");
+    for (settings, pool) in [
+        (settings("pools") + elsewhere, POOL.to_owned()),
+        (shared + environments, POOL.to_owned()),
+        (settings("pools"), POOL.replace("{name: alive}", "{name: alive, tenant: another}")),
+    ] {
+        stage.write("pools/trueup.yaml", &settings);
+        stage.write("pools/pool.yaml", &pool);
+        stage.run("plan checks").code(0).stdout_contains("1 to delete");
+    }
     stage.write("pools/trueup.yaml", &settings("pools"));
+    stage.write("pools/pool.yaml", POOL);
     stage.run("apply checks pools --yes").code(7).stdout_contains(blocked).stderr_ignored();
     assert_eq!(service.requests("DELETE"), 0);
+    // What is allowed is recorded with who refers to it.
+    let allow = "--allow referred=healthcheck:shop/alive --allow empty-namespace";
+    let plan = stage.run(&format!("plan checks {allow} -o saved.json --format json")).code(0).json();
+    assert_eq!(plan["plan"]["changes"][0]["action"]["delete"]["referrers"][0]["name"], "cart");
+    stage.run(&format!("apply saved.json --config checks/trueup.yaml {allow} --yes")).code(0).stderr_ignored();
+    assert_eq!(service.requests("DELETE"), 1);
 }
