@@ -1,7 +1,7 @@
 //! The changes of a plan: what is done to one endpoint, field by field, with the cause of each difference and
 //! the state that the plan read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -474,6 +474,13 @@ impl BeforeImage {
             modified: live.modified.clone().or_else(|| live.created.clone()),
             secrets: live.secrets.clone(),
         }
+    }
+
+    /// Where it may have a secret. Earlier versions recorded no places: the canonical form shows most of them.
+    pub(super) fn secret_places(&self) -> BTreeSet<String> {
+        let spec = &self.endpoint.spec;
+        let shown = kind::sealed::places(spec.kind().message(), &spec.json());
+        self.secrets.iter().cloned().chain(shown).collect()
     }
 }
 

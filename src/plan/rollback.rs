@@ -244,7 +244,7 @@ impl Undo<'_, '_> {
             return self.block(BlockReason::Moved(conflict), Some(create));
         }
         let with_secrets = Change { secrets, ..create.clone() };
-        let missing = before.secrets.iter().find(|place| !with_secrets.provides(place)).cloned();
+        let missing = before.secret_places().into_iter().find(|place| !with_secrets.provides(place));
         if let Some(path) = missing.or_else(|| lost(&before.endpoint, was_applied.as_ref(), &with_secrets.secrets)) {
             return self.block(BlockReason::Unchangeable(Unchangeable::SecretBefore { path }), Some(create));
         }
@@ -395,7 +395,7 @@ fn applied(object: &Object) -> Option<AppliedFields> {
 /// The place of a secret that an object as it was may have had, and that a change brings back without it. Live need not
 /// have that place.
 fn secret_of_then(was: &BeforeImage, change: &Change) -> Option<String> {
-    was.secrets.iter().find(|place| change.writes_secret(place) && !change.provides(place)).cloned()
+    was.secret_places().into_iter().find(|place| change.writes_secret(place) && !change.provides(place))
 }
 
 /// Where something was applied to an object as it was that no answer shows and that is in none of these units.

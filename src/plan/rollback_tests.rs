@@ -151,6 +151,28 @@ fn what_no_answer_shows_is_created_again_only_of_the_definition_that_was_applied
     assert_eq!(kept(&hour), None);
 }
 
+#[test]
+fn a_run_that_did_not_record_where_secrets_were_brings_back_nothing_that_may_have_had_one() {
+    let zone = |spec: &Json| object("dns_zone:system/example.com", spec);
+    let was = live(zone(&json!({"secondary": {"primary_servers": ["192.0.2.1"], "tsig_key_name": "k"}})));
+    assert!(was.secrets.is_empty());
+    let now = live(zone(&json!({"primary": {"default_soa_parameters": {}}})));
+    let field = Field::of_unit("dns_type");
+    let [before, after] = [&was, &now].map(|live| field.value(&live.endpoint));
+    let fields = vec![FieldChange::new(field, before, after, Cause::Pending)];
+    let replace = Action::Replace { fields, adopts: false, before: BeforeImage::of(&was) };
+    let replaced = Change::new(was.endpoint.key.clone(), replace);
+    for (change, now) in [(deleted(&was), vec![]), (replaced, vec![now])] {
+        let plan = rolled_back(vec![change], now, &[]);
+        let [BlockedChange { reason: BlockReason::Unchangeable(Unchangeable::SecretBefore { path }), .. }] =
+            plan.blocked.as_slice()
+        else {
+            panic!("{plan:?}")
+        };
+        assert_eq!(path, "spec.secondary.tsig_key_value");
+    }
+}
+
 /// A check, a pool that refers to it, and a load balancer that refers to the pool, as the stack applied them.
 fn chain() -> [LiveObject; 3] {
     [
