@@ -407,7 +407,7 @@ fn is_of_directory(context: &Context, config: &Config, run: &str, record: RunRec
     let files = DirectoryKeys::read(&root, &StackFiles::new(config));
     match plan.changes.is_empty() || plan.changes.iter().any(|change| files.may_define(&change.key)) {
         true => Ok(record),
-        false => Err(error!(Refused, "run {} is of another stack without a name", record.run())
+        false => Err(error!(Refused, "run {} wrote nothing that this stack defines, which has no name", record.run())
             .hint("`last` is the newest run of all stacks without a name: name the run, or give each stack a name")
             .hint("nothing was sent")),
     }

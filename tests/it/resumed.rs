@@ -67,7 +67,9 @@ fn the_last_run_of_a_stack_without_a_name_is_that_of_its_directory() {
     }
     for command in ["rollback last --yes", "apply --resume last --yes"] {
         let ran = stage.run(&format!("{command} --config one/trueup.yaml"));
-        ran.code(6).stderr_contains("is of another stack without a name").stderr_contains("name the run");
+        ran.code(6)
+            .stderr_contains("wrote nothing that this stack defines, which has no name")
+            .stderr_contains("name the run");
     }
     // Wherever it was applied and is undone.
     let ran_in = |directory: &str, words: &[&str]| {
