@@ -336,7 +336,11 @@ pub fn namespace(name: &str) -> Result<Namespace, String> {
 
 fn variable(text: &str) -> Result<(String, String), &'static str> {
     let named = text.split_once('=').filter(|(name, _)| !name.is_empty());
-    named.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or("write it as NAME=VALUE")
+    let (name, value) = named.ok_or("write it as NAME=VALUE")?;
+    if value == "…" || value.ends_with("string:///…") {
+        return Err("`…` is where a value was left out that may be secret: give the value");
+    }
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// Requests a second within the bounds of `rate_limit`, or no limit: whatever else is given would not limit, either.
