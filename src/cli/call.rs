@@ -3,14 +3,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use clap::ArgMatches;
 
 use crate::cli::Result;
 use crate::cli::environment::ProcessEnvironment;
 use crate::file::real_path_or_given;
-use crate::load::SecretVariables;
+use crate::load::{self, LoadOptions, SecretVariables};
 use crate::report::safe;
 
 /// The global flags that decide which settings, service and state a command uses, in the order of a proposed command.
@@ -28,8 +29,10 @@ const SEALED: &str = "string:///";
 #[derive(Debug, Clone, Default)]
 pub struct Call {
     typed: BTreeMap<String, Vec<String>>,
-    /// The variables that loads found in secrets: no command repeats their values.
+    /// The variables that were found in secrets: no command repeats their values.
     pub secret_variables: SecretVariables,
+    /// Filled as soon as they were looked for in the files that the call names.
+    looked_for: Arc<OnceLock<()>>,
 }
 
 impl Call {
@@ -44,7 +47,7 @@ impl Call {
             Err(_) => matches.get_raw(id).into_iter().flatten().map(|value| value.to_string_lossy().into()).collect(),
         };
         let typed = ids.map(|id| (id.to_owned(), values(id))).collect();
-        Self { typed, secret_variables: SecretVariables::default() }
+        Self { typed, ..Self::default() }
     }
 
     /// The same call with these values of an argument instead of its own; with none, without the argument.
@@ -99,13 +102,29 @@ impl Call {
 
     /// A variable of the call without what may be of a secret.
     fn shown_variable<'v>(&self, variable: &'v str) -> Cow<'v, str> {
-        if let Some((name, _)) = variable.split_once('=').filter(|(name, _)| self.secret_variables.contain(name)) {
+        if let Some((name, _)) = variable.split_once('=').filter(|(name, _)| self.is_secret(name)) {
             return format!("{name}=…").into();
         }
         match variable.split_once(SEALED) {
             Some((before, _)) => format!("{before}{SEALED}…").into(),
             None => variable.into(),
         }
+    }
+
+    /// Whether a variable is in a secret. A command can be proposed where nothing was loaded, or before something is.
+    fn is_secret(&self, variable: &str) -> bool {
+        self.looked_for.get_or_init(|| {
+            let config = self.values("config").first().map(PathBuf::from);
+            let typed = "paths path directory directories".split(' ').flat_map(|id| self.values(id)).map(PathBuf::from);
+            let mut paths: Vec<PathBuf> = typed.collect();
+            if paths.is_empty() {
+                paths.push(config.clone().unwrap_or_else(|| ".".into()));
+            }
+            let secret_variables = self.secret_variables.clone();
+            let options = LoadOptions { config, secret_variables, ..LoadOptions::default() };
+            paths.iter().for_each(|path| load::note_secrets(path, &options));
+        });
+        self.secret_variables.contain(variable)
     }
 
     /// The same in one text, each behind a blank.

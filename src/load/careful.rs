@@ -15,7 +15,7 @@ use super::overlays::{Applied, Overlay, Overlays};
 use super::secrets::{Secrets, conceal};
 use super::text::{Language, SourceText};
 use super::tree::Documents;
-use super::variable::{self, Variables, substitute};
+use super::variable::{Variables, substitute};
 use crate::model::{Definition, Key, SourceLocation};
 
 /// Problems that are reported of one file.
@@ -122,7 +122,7 @@ fn each<'s>(
     read: &mut FileRead,
     mut take: impl FnMut(PreparedDocument<'s>, &mut FileRead),
 ) {
-    let (end, has_variable) = (source.as_str().len(), variable::contains(source.as_str()));
+    let end = source.as_str().len();
     for (document, tree) in Documents::new(source).enumerate() {
         let problems = &mut read.problems;
         if document >= MOST_DOCUMENTS {
@@ -145,9 +145,6 @@ fn each<'s>(
         };
         let (first_problem, first_note) = (problems.len(), read.notes.len());
         let secrets = LazyCell::new(|| Secrets::of(&tree, source));
-        if has_variable {
-            context.variables.secret.note(secrets.variables());
-        }
         let item = resolve(&tree, source, problems).filter(|item| !item.is_null() && !is_other_kind(item));
         let mut overlays: &[Overlay<'s>] = &[];
         if let Some(mut item) = item {

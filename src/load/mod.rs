@@ -61,7 +61,7 @@ use config::SettingPlaces;
 use definition::Examined;
 use fast::PlainDocument;
 use overlays::{DefinedKeys, Overlays};
-use secrets::conceal;
+use secrets::{Secrets, conceal};
 use source::{FileFilter, FileOrigin, Files};
 use text::{Language, SourceText};
 use variable::Variables;
@@ -82,6 +82,21 @@ const MOST_TWICE: usize = 20;
 /// Everything that is wrong in any file.
 pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
     load(on_disk(&resolved(path)?, options)?, options)
+}
+
+/// Notes in the options which variables are in secrets of the stack that `path` lies in, in whatever environment, and whatever is
+/// wrong with its files.
+pub fn note_secrets(path: &Path, options: &LoadOptions) {
+    if let Ok(origin) = resolved(path).and_then(|given| on_disk(&given, options)) {
+        note_secrets_of(&origin, &config_of(&origin, options, &mut Vec::new()), options);
+    }
+}
+
+fn note_secrets_of(origin: &FileOrigin, config: &Config, options: &LoadOptions) {
+    let texts = format::files(origin, config, &mut Vec::new()).into_iter().filter_map(|file| origin.text(&file).ok());
+    for source in texts.filter(SourceText::needs_care) {
+        options.secret_variables.note(Secrets::variables_in(&source));
+    }
 }
 
 /// The settings of the stack that `path` lies in, without its definitions; the default where there is
@@ -224,6 +239,9 @@ fn root_of(given: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), 
 fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
     let (root, stack, mut problems) = (origin.root(), origin.stack(), Vec::new());
     let config = config_of(&origin, options, &mut problems);
+    if !options.variables.is_empty() {
+        note_secrets_of(&origin, &config, options);
+    }
     if options.environment.as_ref().is_some_and(|name| !config.environments.contains_key(name)) {
         // Without the intended variables and overlays, definitions would only be reported as incomplete.
         return Err(Diagnostics::new(problems, 1).below(root));

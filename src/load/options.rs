@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct LoadOptions {
     /// Variables given by name, over those of the configuration.
     pub variables: BTreeMap<String, String>,
-    /// What the loads with these options found of variables in secrets.
+    /// What was found of variables in secrets with these options.
     pub secret_variables: SecretVariables,
     /// Whether other stacks have the same variables: one that nothing uses here is then no error.
     pub is_one_of_several: bool,
@@ -23,13 +23,14 @@ pub struct LoadOptions {
     pub threads: Option<usize>,
 }
 
-/// The names of variables that definitions use at the places of secrets. A load notes them, however it ends; clones share them.
+/// The names of variables that definitions use at the places of secrets. A load with variables of the call notes them, however
+/// it ends, and so does [`super::note_secrets`]; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct SecretVariables(Arc<Mutex<BTreeSet<String>>>);
 
 impl SecretVariables {
-    pub(super) fn note(&self, names: &[String]) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(names.iter().cloned());
+    pub(super) fn note(&self, names: Vec<String>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
     }
 
     /// Whether the variable with this name is used for a secret.

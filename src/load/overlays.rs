@@ -77,7 +77,6 @@ impl<'s> Overlays<'s> {
                     Ok(tree) => tree,
                 };
                 let (secrets, first_problem) = (Secrets::of(&tree, source), problems.len());
-                variables.secret.note(secrets.variables());
                 let item = resolve(&tree, source, problems).filter(|item| !item.is_null() && !is_other_kind(item));
                 let read = item.and_then(|item| read(item, variables, problems));
                 conceal([&secrets], &mut problems[first_problem..]);

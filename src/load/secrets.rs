@@ -48,9 +48,15 @@ impl Secrets {
         Documents::new(source).flatten().any(|tree| !Self::of(&tree, source).is_empty())
     }
 
-    /// The names of the variables in them.
-    pub(super) fn variables(&self) -> &[String] {
-        &self.variables
+    /// The names of the variables in those of a text: of all in it, where it cannot be parsed and may have a secret.
+    pub(super) fn variables_in(source: &SourceText) -> Vec<String> {
+        let of_text = || variable::names(source.as_str()).into_iter().map(str::to_owned).collect();
+        let of_document = |tree: Result<Tree<'_>, Diagnostic>| match tree {
+            Ok(tree) => Self::of(&tree, source).variables,
+            Err(_) if source.names_secret() => of_text(),
+            Err(_) => Vec::new(),
+        };
+        Documents::new(source).flat_map(of_document).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {

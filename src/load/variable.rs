@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::config::{Config, SettingPlaces};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, TextSpan, Value, ValueOrigin, resolve};
-use super::options::{LoadOptions, SecretVariables};
+use super::options::LoadOptions;
 use super::suggestion::{Searches, nearest};
 use super::text::SourceText;
 use super::tree::{Documents, TextStyle};
@@ -23,8 +23,6 @@ pub(super) struct Variables {
     texts: BTreeMap<String, Variable>,
     /// Those that only environments set, with whether any definition uses them.
     of_environments: BTreeMap<String, AtomicBool>,
-    /// Those that definitions use for secrets.
-    pub(super) secret: SecretVariables,
     /// Bytes that were put in so far.
     put_in: AtomicUsize,
 }
@@ -50,8 +48,7 @@ impl Variables {
         let names = config.environment_variables.iter().filter(|name| !config.variables.contains_key(*name));
         let is_left_out = options.environment.is_none() && !config.environments.is_empty();
         let names = names.filter(|_| is_left_out).map(|name| (name.clone(), AtomicBool::default()));
-        let (of_environments, secret) = (names.collect(), options.secret_variables.clone());
-        Self { of_environments, secret, ..Self::new(&config.variables) }
+        Self { of_environments: names.collect(), ..Self::new(&config.variables) }
     }
 
     /// The problem of definitions that use longer values, and more of them, than there is room for.

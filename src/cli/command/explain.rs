@@ -73,6 +73,7 @@ fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<E
     let options = settings::load_options(context);
     let failed = |found| diagnostics::error(context, &found);
     let loaded = load::directory(directory, &options).map_err(failed)?;
+    load::note_secrets(directory, &options);
     let settings = load::explained_settings(directory, &options).map_err(failed)?;
     let explained = load::explain::definition(&loaded, key, &settings).ok_or_else(|| {
         let text = key.to_string();
@@ -134,8 +135,7 @@ fn values<'d>(
     let mut explained = load::explained_settings(directory, &options).map_err(failed)?;
     let config = load::settings(directory, &options).map_err(failed)?;
     if explained.iter().any(|setting| setting.variable().is_some()) {
-        // The definitions say which of them are in secrets.
-        let _ = load::directory(directory, &options);
+        load::note_secrets(directory, &options);
     }
     let is_secret =
         |setting: &&mut ExplainedSetting| setting.variable().is_some_and(|name| options.secret_variables.contain(name));

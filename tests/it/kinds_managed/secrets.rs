@@ -317,6 +317,54 @@ fn a_variable_in_a_secret_is_in_no_report_and_no_proposed_command() {
 }
 
 #[test]
+fn a_variable_in_a_secret_is_found_however_it_is_written_and_whatever_was_loaded() {
+    let service = Service::start();
+    let settings =
+        "stack: certificates\nnamespaces: [shop]\nkinds: [certificate]\nenvironments: {prod: {overlay: o}, dev: {}}\n";
+    let stage = stack(&service).file("trueup.yaml", settings).file("d/web.yaml", &certificate("string:///${key}"));
+    let is_left_out = |lines: &[&str]| {
+        for line in lines {
+            let run = stage.run(&format!("{line} --var key=Zmlyc3Q="));
+            run.does_not_say("Zmlyc3Q").stdout_contains("key=…").stderr_ignored();
+        }
+    };
+    stage.run("apply d --yes --env dev --var key=Zmlyc3Q=").code(0).does_not_say("Zmlyc3Q").stderr_ignored();
+    is_left_out(&["history", "show last", "history --config trueup.yaml"]);
+    for written in [r"string:///\x24{key}", r"string:///\u0024{key}", r"string:///$\x7bkey}"] {
+        stage.write("d/web.yaml", &certificate(written).replace('\'', "\"").replace("name: web", "name: w"));
+        is_left_out(&["plan d --env dev --format markdown", "show last"]);
+    }
+    let json = json!({
+        "kind": "certificate",
+        "metadata": {"name": "w", "namespace": "shop"},
+        "spec": {
+            "certificate_url": "string:///Y2VydA==",
+            "private_key": {"blindfold_secret_info": {"location": "string:///${key}"}},
+        },
+    });
+    stage.remove("d/web.yaml");
+    stage.write("d/web.json", &json.to_string().replace('$', r"\u0024"));
+    is_left_out(&["plan d --env dev --format markdown"]);
+    stage.remove("d/web.json");
+    // The overlay of another environment has it.
+    stage.write("d/web.yaml", &certificate(SECOND));
+    let overlay = certificate("string:///${key}").replace("  certificate_url: string:///Y2VydA==\n", "");
+    stage.write("o/web.yaml", &overlay);
+    is_left_out(&["show last", "history"]);
+    stage
+        .run("explain variables --env dev --var key=Zmlyc3Q=")
+        .code(0)
+        .does_not_say("Zmlyc3Q")
+        .stdout_contains("(not shown)");
+    // Documents and settings that cannot be read.
+    stage.write("o/web.yaml", &format!("{overlay} a: ["));
+    is_left_out(&["doctor d --env prod", "show last"]);
+    stage.write("o/web.yaml", &overlay);
+    stage.write("trueup.yaml", &format!("{settings}nope: 1\n"));
+    is_left_out(&["doctor d"]);
+}
+
+#[test]
 fn an_adoption_names_the_secret_that_it_writes() {
     let service = Service::start();
     service.misbehave("rules: [{write: {secrets: sent}}]");
