@@ -304,7 +304,7 @@ impl<'a> Service<'a> {
                 continue;
             }
             let may: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_define(key)).collect();
-            // What all environments share is no stack by itself.
+            // What all environments share defines nothing by itself.
             let is_stack = environment.is_some() || config.is_stack();
             let is_named = |key: &&Key| is_stack && other.texts(directory).may_name(key);
             let named: Vec<&Key> = keys.iter().filter(is_named).collect();

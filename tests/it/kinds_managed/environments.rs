@@ -172,7 +172,7 @@ fn overlay(base: &Value, wanted: &Value) -> Value {
     gone.chain(set).collect::<Map<_, _>>().into()
 }
 
-/// What either has, at every level: that an overlay removes what its definition lacks is no mistake.
+/// What either has, at every level: an overlay may remove what its definition lacks.
 fn union(one: &Value, other: &Value) -> Value {
     let (Value::Object(one), Value::Object(other)) = (one, other) else { return one.clone() };
     let mut all = other.clone();

@@ -214,7 +214,7 @@ fn what_a_definition_of_another_stack_refers_to_is_not_deleted_without_consent()
     stage.write("checks/own.yaml", &POOL.replace("name: cart", "name: own"));
     stage.run("plan checks").code(1).stderr_contains("checks/own.yaml:10:5");
     stage.remove("checks/own.yaml");
-    // One that is for another service or of another tenant refers to another object, and what environments share is no stack.
+    // For another service or tenant it is another object; what all environments share defines nothing by itself.
     let elsewhere = "base_url: https://other.example\n";
     let environments = "environments: {dev: {base_url: https://dev.example, stack: dev}}\n";
     let shared = settings("pools").replace("stack: pools\n", "");

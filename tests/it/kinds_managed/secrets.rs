@@ -310,7 +310,7 @@ fn a_variable_in_a_secret_is_in_no_report_and_no_proposed_command() {
         stage.run(&format!("{line} {variables}")).does_not_say("Zmlyc3Q").stderr_ignored();
     }
     assert_eq!(leaks(&stage), Vec::<String>::new());
-    // What was left out is no value.
+    // The text in the place of a value is refused.
     for left_out in ["key=…", "key=string:///…"] {
         stage.run(&format!("plan d --var {left_out} --var tier=a")).code(64).stderr_contains("give the value");
     }
