@@ -61,7 +61,7 @@ fn the_last_run_of_a_stack_without_a_name_is_that_of_its_directory() {
     let service = Service::start();
     let stage = Stage::new().at(&service);
     for name in ["one", "two"] {
-        stage.write(&format!("{name}/trueup.yaml"), "{}\n");
+        stage.write(&format!("{name}/trueup.yaml"), "concurrency: 2\n");
         stage.write(&format!("{name}/a.yaml"), &definition(&format!("{name}/a"), 80));
         stage.run(&format!("apply {name} --yes --quiet")).code(0);
     }
