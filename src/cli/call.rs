@@ -116,13 +116,11 @@ impl Call {
         self.looked_for.get_or_init(|| {
             let config = self.values("config").first().map(PathBuf::from);
             let typed = "paths path directory directories".split(' ').flat_map(|id| self.values(id)).map(PathBuf::from);
-            let mut paths: Vec<PathBuf> = typed.collect();
-            if paths.is_empty() {
-                paths.push(config.clone().unwrap_or_else(|| ".".into()));
-            }
+            // A saved plan need not be where its stack is.
+            let paths = typed.chain([config.clone().unwrap_or_else(|| ".".into())]);
             let secret_variables = self.secret_variables.clone();
             let options = LoadOptions { config, secret_variables, ..LoadOptions::default() };
-            paths.iter().for_each(|path| load::note_secrets(path, &options));
+            paths.for_each(|path| load::note_secrets(&path, &options));
         });
         self.secret_variables.contain(variable)
     }

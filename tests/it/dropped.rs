@@ -227,6 +227,27 @@ fn what_another_directory_of_the_stack_lists_is_not_left_by_this_one() {
 }
 
 #[test]
+fn what_an_environment_left_is_named_where_the_settings_of_all_environments_list_its_namespace() {
+    let service = Service::start();
+    let settings = |dev: &str| {
+        let environments = format!("{{dev: {{overlay: o, {dev}}}, prod: {{base_url: 'https://prod.example'}}}}");
+        format!("stack: st\nnamespaces: [shop, pay]\nenvironments: {environments}\n")
+    };
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", &settings(""))
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("o/till.yaml", &definition("pay/till", 80));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    stage.run("apply . --env dev --yes --quiet").code(0);
+    stage.write("trueup.yaml", &settings("namespaces: [shop]"));
+    stage.write("o/till.yaml", "");
+    commit(&stage, "without-pay");
+    stage.run(&format!("drift . --env dev {ELSEWHERE}")).code(3).stdout_contains("--prune-namespace pay");
+}
+
+#[test]
 fn what_is_left_in_a_namespace_that_was_dropped_is_named_where_the_stack_has_moved_since_or_with_it() {
     let service = Service::start();
     let output = "1 endpoint of this stack in pay is outside of `namespaces:`";

@@ -68,7 +68,10 @@ pub fn scopes(
     let top = (!namespaces.is_empty()).then(|| declared::top(&stack.loaded.root));
     for top in top.into_iter().chain(tenants.tops.borrow().iter().cloned()) {
         let directories = tenants.declared(&top);
-        let stacks = directories.iter().flat_map(|all| all.iter()).filter_map(|other| other.stacks().ok()).flatten();
+        let others = directories.iter().flat_map(|all| all.iter());
+        let others = others.filter(|other| top.join(&other.prefix) != stack.loaded.root);
+        let stacks = others.filter_map(|other| other.stacks().ok()).flatten();
+        let stacks = stacks.filter(|(environment, config)| environment.is_some() || config.is_stack());
         // What another directory leaves to the call may be of any stack.
         let is_named = |other: &&Config| other.stack.as_ref().map(ToString::to_string) == plan.stack;
         let services = [Some(&plan.service.base_url), config.base_url.as_ref()];

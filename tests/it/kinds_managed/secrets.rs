@@ -328,7 +328,7 @@ fn a_variable_in_a_secret_is_found_however_it_is_written_and_whatever_was_loaded
             run.does_not_say("Zmlyc3Q").stdout_contains("key=…").stderr_ignored();
         }
     };
-    stage.run("apply d --yes --env dev --var key=Zmlyc3Q=").code(0).does_not_say("Zmlyc3Q").stderr_ignored();
+    is_left_out(&["plan d --env dev -o ../saved.json", "apply ../saved.json --config trueup.yaml --env dev --yes"]);
     is_left_out(&["history", "show last", "history --config trueup.yaml"]);
     for written in [r"string:///\x24{key}", r"string:///\u0024{key}", r"string:///$\x7bkey}"] {
         stage.write("d/web.yaml", &certificate(written).replace('\'', "\"").replace("name: web", "name: w"));
