@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use crate::api::{self, PendingLists, Reader};
 use crate::cli::args::{ChangeArgs, ScopeArgs};
 use crate::cli::commits::{applied, base, base_settings, dropped};
+use crate::cli::stacks::declared;
 use crate::cli::stacks::defined_elsewhere::{self, Referrers};
 use crate::cli::stacks::shard;
 use crate::cli::{
@@ -397,15 +398,23 @@ pub async fn run_to_change(context: &Context, run: &str, find: FindRun) -> Resul
     Err(error.hint(hint).hint("nothing was sent"))
 }
 
-/// Refuses for `last` a run of another directory: stacks without a name share their runs. A run is of the one whose files
-/// have something of what it wrote.
+/// Refuses for `last` a run of another directory, as far as it shows: stacks without a name share their runs. It is of this
+/// one where its files have something of what the run wrote, and of another one that has, or that the plan was made for.
 fn is_of_directory(context: &Context, config: &Config, run: &str, record: RunRecord) -> Result<RunRecord> {
     let plan = &record.header.plan;
-    let root = load::root(settings::directory(context), &LoadOptions::default()).ok();
-    let root = root.filter(|root| run == "last" && plan.stack.is_none() && root.join(config::FILE).exists());
-    let Some(root) = root else { return Ok(record) };
-    let files = DirectoryKeys::read(&root, &StackFiles::new(config));
-    match plan.changes.is_empty() || plan.changes.iter().any(|change| files.may_define(&change.key)) {
+    let root = |directory: &Path| load::root(directory, &LoadOptions::default()).ok();
+    let here = root(settings::directory(context)).filter(|root| root.join(config::FILE).exists());
+    let Some(here) = here.filter(|_| run == "last" && plan.stack.is_none()) else { return Ok(record) };
+    let is_in = |files: &DirectoryKeys| plan.changes.iter().any(|change| files.may_define(&change.key));
+    let is_elsewhere = || {
+        let top = declared::top(&here);
+        let declared = context.tenants.declared(&top);
+        let directories = declared.iter().flat_map(|all| all.iter()).map(|other| (other, top.join(&other.prefix)));
+        let mut others = directories.filter(|(_, directory)| *directory != here);
+        plan.made_for().and_then(|made_for| root(Path::new(made_for))).is_some_and(|there| there != here)
+            || others.any(|(other, directory)| is_in(other.texts(&directory)))
+    };
+    match is_in(&DirectoryKeys::read(&here, &StackFiles::new(config))) || !is_elsewhere() {
         true => Ok(record),
         false => Err(error!(Refused, "run {} wrote nothing that this stack defines, which has no name", record.run())
             .hint("`last` is the newest run of all stacks without a name: name the run, or give each stack a name")

@@ -71,7 +71,8 @@ fn the_last_run_of_a_stack_without_a_name_is_that_of_its_directory() {
             .stderr_contains("wrote nothing that this stack defines, which has no name")
             .stderr_contains("name the run");
     }
-    // Wherever it was applied and is undone.
+    // Wherever it was applied and is undone, in a repository.
+    let stage = stage.committed();
     let ran_in = |directory: &str, words: &[&str]| {
         stage.command(words).current_dir(stage.path(directory)).output().expect("it runs").status.code()
     };
@@ -79,8 +80,12 @@ fn the_last_run_of_a_stack_without_a_name_is_that_of_its_directory() {
     assert_eq!(ran_in("two", &["apply", ".", "--yes"]), Some(0));
     assert_eq!(ran_in("one", &["rollback", "last", "--yes"]), Some(6));
     assert_eq!(ran_in("two", &["rollback", "last", "--yes"]), Some(0));
-    assert_eq!(ran_in("one", &["rollback", "last", "--yes"]), Some(6));
-    assert!(service.has("two/a"));
+    // What the files no longer have was theirs.
+    stage.write("two/b.yaml", &definition("two/b", 80));
+    stage.run("apply two --yes --quiet").code(0);
+    stage.remove("two/b.yaml");
+    stage.run("rollback last --yes --quiet --config two/trueup.yaml").code(0);
+    assert!(!service.has("two/b") && service.has("two/a"));
 }
 
 #[test]
