@@ -85,9 +85,10 @@ pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnosti
 }
 
 /// Notes in the options which variables are in secrets of the stack that `path` lies in, in whatever environment, and whatever is
-/// wrong with its files.
+/// wrong with its files. Without `trueup.yaml` it would be all that is below the path.
 pub fn note_secrets(path: &Path, options: &LoadOptions) {
-    if let Ok(origin) = resolved(path).and_then(|given| on_disk(&given, options)) {
+    let origin = resolved(path).and_then(|given| on_disk(&given, options));
+    if let Some(origin) = origin.ok().filter(|origin| origin.stack() == StackFile::Found) {
         note_secrets_of(&origin, &config_of(&origin, options, &mut Vec::new()), options);
     }
 }
