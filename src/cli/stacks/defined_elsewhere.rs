@@ -279,8 +279,9 @@ impl<'a> Service<'a> {
         Self { planned, configured, takes_unnamed, variables: settings::variables(context) }
     }
 
-    /// Who defines which of `keys` in a directory for this service, and which of them are referred to, by whom. Of the directory of the plan, whose environment is
-    /// `own`, only other environments count: what they share is what an overlay removes from one of them.
+    /// Who defines which of `keys` in a directory for this service, and which of them are referred to, by whom. Of the
+    /// directory of the plan, whose environment is `own`, only other environments count: what they share is what an overlay
+    /// removes from one of them.
     fn definers(
         &self,
         other: &DeclaredDirectory,
