@@ -301,14 +301,13 @@ impl<'a> Service<'a> {
         let (mut found, mut referrers) = (Vec::new(), Vec::new());
         for (environment, config) in stacks {
             let is_own = own.is_some_and(|chosen| environment.is_none() || environment == chosen);
-            if is_own || !self.is_of(config) {
+            // What all environments share defines nothing by itself.
+            let is_stack = environment.is_some() || config.is_stack();
+            if is_own || !is_stack || !self.is_of(config) {
                 continue;
             }
             let may: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_define(key)).collect();
-            // What all environments share defines nothing by itself.
-            let is_stack = environment.is_some() || config.is_stack();
-            let is_named = |key: &&Key| is_stack && other.texts(directory).may_name(key);
-            let named: Vec<&Key> = keys.iter().filter(is_named).collect();
+            let named: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_name(key)).collect();
             if may.is_empty() && named.is_empty() {
                 continue;
             }

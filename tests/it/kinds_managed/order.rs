@@ -220,13 +220,17 @@ fn what_a_definition_of_another_stack_refers_to_is_not_deleted_without_consent()
     let shared = settings("pools").replace("stack: pools\n", "");
     for (settings, pool) in [
         (settings("pools") + elsewhere, POOL.to_owned()),
-        (shared + environments, POOL.to_owned()),
+        (shared.clone() + environments, POOL.to_owned()),
         (settings("pools"), POOL.replace("{name: alive}", "{name: alive, tenant: another}")),
     ] {
         stage.write("pools/trueup.yaml", &settings);
         stage.write("pools/pool.yaml", &pool);
         stage.run("plan checks").code(0).stdout_contains("1 to delete");
     }
+    stage.write("pools/trueup.yaml", &(shared + environments));
+    stage.write("pools/check.yaml", CHECK);
+    stage.run("plan checks").code(0).stdout_contains("1 to delete");
+    stage.remove("pools/check.yaml");
     stage.write("pools/trueup.yaml", &settings("pools"));
     stage.write("pools/pool.yaml", POOL);
     stage.run("apply checks pools --yes").code(7).stdout_contains(blocked).stderr_ignored();
