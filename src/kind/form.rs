@@ -54,19 +54,26 @@ fn host_name_fault(name: &str) -> Option<&'static str> {
 
 /// A text of this form as it is written to compare it, where it is written in another way: what it says counts.
 pub(super) fn canonical(form: &str, text: &str) -> Option<String> {
+    match (form, text.strip_suffix('.')) {
+        ("hostname", Some(name)) => Some(name.to_ascii_lowercase()),
+        _ => written(form, text, true),
+    }
+}
+
+/// The same as a request has it. A name in a zone may need its final dot, and a prefix outside of a list may be an
+/// address with the length of its network.
+pub(super) fn written(form: &str, text: &str, is_item: bool) -> Option<String> {
     let written = match form {
-        "hostname" => {
-            let name = text.strip_suffix('.').unwrap_or(text);
-            let is_other = name.len() < text.len() || name.bytes().any(|byte| byte.is_ascii_uppercase());
-            return is_other.then(|| name.to_ascii_lowercase());
-        }
-        "ip" | "ipv4" | "ipv6" => match text.parse().ok()? {
+        "hostname" | "vh_domain" if text.bytes().any(|byte| byte.is_ascii_uppercase()) => text.to_ascii_lowercase(),
+        "ip" | "ipv4" | "ipv6" | "ipv4_globally_routable" | "ipv6_globally_routable" => match text.parse().ok()? {
             // There is one way to write it.
             IpAddr::V4(_) => return None,
             IpAddr::V6(address) => address.to_string(),
         },
-        // Without the bits behind it.
-        "ip_prefix" | "ipv4_prefix" | "ipv6_prefix" => text.parse::<IpNet>().ok()?.trunc().to_string(),
+        "ip_prefix" | "ipv4_prefix" | "ipv6_prefix" | "ip_prefix_globally_routable" => {
+            let prefix: IpNet = text.parse().ok()?;
+            if is_item { prefix.trunc().to_string() } else { prefix.to_string() }
+        }
         "k8s_label_selector" => Selector::parse(text).ok()?.to_string(),
         _ => return None,
     };

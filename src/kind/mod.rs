@@ -547,7 +547,11 @@ impl Field {
 
     /// The vendor's name for the form of its text, or of the texts of its list.
     fn form(&self) -> Option<&'static str> {
-        let part = if self.is_list { Part::Items } else { Part::Value };
+        let part = match self.kind {
+            FieldKind::Map(_) => Part::Values,
+            _ if self.is_list => Part::Items,
+            _ => Part::Value,
+        };
         self.rules.iter().find_map(|(of, rule)| match rule {
             Rule::Format(forms) if *of == part => forms.first().copied(),
             _ => None,

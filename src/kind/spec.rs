@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value as Json};
 
 use super::walk::{Keys, is_zero};
-use super::{Field, FieldKind, Flag, Message, sealed};
+use super::{Field, FieldKind, Flag, Message, form, sealed};
 
 /// Which values of nothing a canonical form keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,16 +187,17 @@ fn tidy_value(field: &Field, kind: &FieldKind, value: &mut Json, zeros: Zeros) {
             entries.values_mut().for_each(|value| tidy_value(field, kind, value, zeros));
         }
         (kind, scalar) => {
-            if let Some(written) = self::scalar(kind, scalar) {
+            if let Some(written) = self::scalar(field, kind, scalar) {
                 *scalar = written;
             }
         }
     }
 }
 
-/// A scalar of this kind as it is written, where that is another way.
-pub(super) fn scalar(kind: &FieldKind, value: &Json) -> Option<Json> {
+/// A scalar of this kind in a field as it is written, where that is another way.
+pub(super) fn scalar(field: &Field, kind: &FieldKind, value: &Json) -> Option<Json> {
     match (kind, value) {
+        (FieldKind::Text, Json::String(text)) => form::written(field.form()?, text, field.is_list).map(Json::from),
         (FieldKind::Integer { .. }, Json::String(digits)) => {
             digits.parse::<i64>().map(Json::from).or_else(|_| digits.parse::<u64>().map(Json::from)).ok()
         }

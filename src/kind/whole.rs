@@ -260,7 +260,7 @@ fn canonical<'v>(field: &Field, value: &'v Json) -> Cow<'v, Json> {
         (FieldKind::Text, Json::String(text)) => {
             field.form().and_then(|form| form::canonical(form, text)).map(Json::from)
         }
-        (kind, value) => scalar(kind, value),
+        (kind, value) => scalar(field, kind, value),
     };
     written.map_or(Cow::Borrowed(value), Cow::Owned)
 }

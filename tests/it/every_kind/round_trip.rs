@@ -50,7 +50,7 @@ impl Bench {
     }
 
     pub(super) fn text(&mut self, name: &str, spec: &Value) -> String {
-        let spec = self.specs.respelt(self.kind.spec, spec);
+        let spec = self.specs.respelt_with_texts(self.kind.spec, spec);
         let metadata = json!({"name": name, "namespace": self.namespace()});
         json!({"kind": self.kind.name, "metadata": metadata, "spec": spec}).to_string()
     }
@@ -583,10 +583,23 @@ fn keys_below(value: &Value, pointer: &str, places: &mut Vec<(String, String)>) 
 fn has_twins(value: &Value) -> bool {
     match value {
         Value::Array(items) => {
-            items.iter().any(has_twins) || items.iter().enumerate().any(|(at, item)| items[..at].contains(item))
+            let said: Vec<Value> = items.iter().map(said).collect();
+            items.iter().any(has_twins) || said.iter().enumerate().any(|(at, item)| said[..at].contains(item))
         }
         Value::Object(entries) => entries.values().any(has_twins),
         _ => false,
+    }
+}
+
+/// A value without what is empty at any depth.
+fn said(value: &Value) -> Value {
+    match value {
+        Value::Object(entries) => {
+            let entries = entries.iter().map(|(key, value)| (key.clone(), said(value)));
+            entries.filter(|(_, value)| *value != json!({}) && *value != json!([])).collect()
+        }
+        Value::Array(items) => items.iter().map(said).filter(|item| *item != json!({})).collect(),
+        value => value.clone(),
     }
 }
 

@@ -240,6 +240,15 @@ impl Specs {
 
     /// The same spec as other people write it: keys in camel case, numbers as texts, words as numbers, `null` for nothing.
     pub fn respelt(&mut self, id: &str, spec: &Value) -> Value {
+        self.rewritten(id, spec, false)
+    }
+
+    /// The same with host names and addresses in capitals, and selectors at length; a service shows them so.
+    pub fn respelt_with_texts(&mut self, id: &str, spec: &Value) -> Value {
+        self.rewritten(id, spec, true)
+    }
+
+    fn rewritten(&mut self, id: &str, spec: &Value, texts: bool) -> Value {
         let message = kind::message(id);
         let Value::Object(object) = spec else { return spec.clone() };
         let mut respelt = Map::new();
@@ -249,8 +258,10 @@ impl Specs {
                 continue;
             };
             let value = match value {
-                Value::Array(items) => items.iter().map(|item| self.respelt_part(&field.kind, item)).collect(),
-                value => self.respelt_part(&field.kind, value),
+                Value::Array(items) => {
+                    items.iter().map(|item| self.rewritten_part(field, &field.kind, item, texts)).collect()
+                }
+                value => self.rewritten_part(field, &field.kind, value, texts),
             };
             let key = if self.once_in(2) { camel(key) } else { key.clone() };
             respelt.insert(key, value);
@@ -268,11 +279,11 @@ impl Specs {
         respelt.into()
     }
 
-    fn respelt_part(&mut self, kind: &FieldKind, value: &Value) -> Value {
+    fn rewritten_part(&mut self, field: &Field, kind: &FieldKind, value: &Value, texts: bool) -> Value {
         match (kind, value) {
-            (FieldKind::Message(id), value) => self.respelt(id, value),
+            (FieldKind::Message(id), value) => self.rewritten(id, value, texts),
             (FieldKind::Map(of), Value::Object(entries)) => {
-                entries.iter().map(|(key, value)| (key.clone(), self.respelt_part(of, value))).collect()
+                entries.iter().map(|(key, value)| (key.clone(), self.rewritten_part(field, of, value, texts))).collect()
             }
             (FieldKind::Integer { bits: 64, .. }, Value::String(text)) if self.once_in(2) => {
                 text.parse::<i64>().map_or_else(|_| value.clone(), Value::from)
@@ -282,6 +293,23 @@ impl Specs {
                 let values = kind::values(id);
                 let number = values.iter().find(|(of, _)| of == name).and_then(|(_, number)| *number);
                 number.map_or_else(|| value.clone(), Value::from)
+            }
+            (FieldKind::Text, Value::String(text)) if texts && self.once_in(2) => {
+                let part = if field.is_list { Part::Items } else { Part::Value };
+                let has_form = |is_it: fn(&str) -> bool| {
+                    let is_form =
+                        |rule: &Rule| matches!(rule, Rule::Format(forms) if forms.iter().any(|form| is_it(form)));
+                    field.rules.iter().any(|(of, rule)| *of == part && is_form(rule))
+                };
+                let respelt = Value::from(match text.split_once('=') {
+                    Some((key, value)) if has_form(|form| form == "k8s_label_selector") => {
+                        format!("{key} in ({value})")
+                    }
+                    _ if has_form(|form| form == "hostname" || form.starts_with("ip")) => text.to_uppercase(),
+                    _ => text.clone(),
+                });
+                let is_good = field.broken(part, &respelt).next().is_none();
+                if is_good { respelt } else { value.clone() }
             }
             _ => value.clone(),
         }
@@ -404,7 +432,7 @@ const FORMS: &[(&str, &[&str])] = &[
     ("mac", &["00:00:5e:00:53:01", "00:00:5e:00:53:02"]),
     ("dns_1123_label", &["a", "b-1"]),
     ("k8s_label_value", &["a", "b"]),
-    ("k8s_label_selector", &["tier in (web)"]),
+    ("k8s_label_selector", &["tier=web"]),
     ("iana_svc_name", &["http", "https"]),
     ("certificate_url", &["string:///YQ=="]),
     ("intermediate_certificate_chain_url", &["string:///YQ=="]),
