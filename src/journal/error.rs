@@ -73,6 +73,14 @@ pub enum JournalError {
         /// Its version, and those that are read.
         reason: DocumentError,
     },
+    /// A run that another one resumed is not there.
+    #[error("run `{run}` continues run `{resumed}`, whose record is gone: what that wrote is not known")]
+    NoResumed {
+        /// The run that is there.
+        run: RunId,
+        /// The one that it resumed.
+        resumed: RunId,
+    },
     /// There is no such run.
     #[error("there is no run `{run}` in `{}`", state.display())]
     NoRun {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::read::{load, parse};
+use super::read::{load, load_present, parse};
 use super::{JournalError, Line, lock, stored};
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, ServiceId};
@@ -232,8 +232,8 @@ fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, Jou
     Ok(history)
 }
 
-/// The run that a person names: `last`, a run, or the beginning of one, with the runs it resumed. For a
-/// command that shows runs: `last` is the newest of all.
+/// The run that a person names: `last`, a run, or the beginning of one, with the runs it resumed, as far as they are there.
+/// For a command that shows runs: `last` is the newest of all.
 ///
 /// # Errors
 /// [`JournalError::NoRun`], [`JournalError::Ambiguous`], and those of [`load`].
@@ -242,7 +242,7 @@ pub fn find(state: &StateStore, text: &str) -> Result<RunRecord, JournalError> {
         "last" => newest(state)?.ok_or_else(|| no_run(state, text))?,
         text => named(state, text)?,
     };
-    load(state, &run)
+    load_present(state, &run).map(|(record, _)| record)
 }
 
 /// The newest run that began.
@@ -277,7 +277,7 @@ pub struct RunOwner {
 
 impl RunOwner {
     /// The owner of a run, whatever its environment.
-    fn of(header: &RunHeader) -> Self {
+    pub(super) fn of(header: &RunHeader) -> Self {
         let (stack, base_url) = (header.plan.stack.clone(), header.plan.service.base_url.clone());
         RunOwner { stack, base_url, sandbox: header.sandbox.clone(), environment: None }
     }

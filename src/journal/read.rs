@@ -13,8 +13,16 @@ use crate::state::StateStore;
 /// Reads a run with the runs that it resumed, theirs first.
 ///
 /// # Errors
-/// The medium; those of [`parse`]; [`JournalError::NoRun`]. A resumed run that was pruned is left out.
+/// The medium; those of [`parse`]; [`JournalError::NoRun`], [`JournalError::NoResumed`].
 pub fn load(state: &StateStore, run: &RunId) -> Result<RunRecord, JournalError> {
+    match load_present(state, run)? {
+        (record, None) => Ok(record),
+        (record, Some(resumed)) => Err(JournalError::NoResumed { run: record.header.run, resumed }),
+    }
+}
+
+/// The same as far as the runs are there, with the resumed one that is not.
+pub(super) fn load_present(state: &StateStore, run: &RunId) -> Result<(RunRecord, Option<RunId>), JournalError> {
     let missing = || JournalError::NoRun { run: run.to_string(), state: state.place() };
     let mut record = one(state, run)?.ok_or_else(missing)?;
     let mut seen = vec![run.clone()];
@@ -23,13 +31,13 @@ pub fn load(state: &StateStore, run: &RunId) -> Result<RunRecord, JournalError> 
         if seen.contains(&run) {
             return Err(JournalError::Circle { run: run.to_string() });
         }
-        let Some(mut before) = one(state, &run)? else { break };
+        let Some(mut before) = one(state, &run)? else { return Ok((record, Some(run))) };
         before.entries.append(&mut record.entries);
         record.entries = before.entries;
         earlier = before.header.resumes;
         seen.push(run);
     }
-    Ok(record)
+    Ok((record, None))
 }
 
 fn one(state: &StateStore, run: &RunId) -> Result<Option<RunRecord>, JournalError> {
@@ -80,11 +88,18 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
     }
     let torn = bad.is_some();
     let header = header.ok_or_else(|| match bad {
-        // A header that was cut off has no end.
-        Some(bad) if bytes.ends_with(b"\n") => damaged(bad),
+        // A header that was cut off begins as one, and has no end.
+        Some(bad) if bytes.ends_with(b"\n") || !begins_as_header(bytes) => damaged(bad),
         _ => JournalError::NoHeader { path: path.to_owned() },
     })?;
     Ok(RunRecord { header, entries, closing, torn })
+}
+
+fn begins_as_header(bytes: &[u8]) -> bool {
+    const BEGINNING: &[u8] = b"{\"header\":";
+    let unfilled = bytes.iter().rev().take_while(|byte| **byte == 0).count();
+    let filled = &bytes[..bytes.len() - unfilled];
+    filled.starts_with(BEGINNING) || BEGINNING.starts_with(filled)
 }
 
 /// A header that this version cannot read may be one of another format, which is the better message.

@@ -360,6 +360,22 @@ async fn a_run_stays_while_it_or_one_that_resumed_it_does_and_goes_with_its_part
 }
 
 #[tokio::test]
+async fn a_run_is_shown_and_not_undone_where_the_one_that_it_resumed_is_gone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = StateStore::Directory(directory.path().to_owned());
+    let first = header(RUN);
+    drop(Journal::begin(&state, &first, None, &|_| {}).expect("a journal"));
+    let second = RunHeader { resumes: Some(first.run.clone()), ..header(&RUN.replace("05-00", "06-00")) };
+    Journal::begin(&state, &second, None, &|_| {}).expect("a journal").close(closing()).await.expect("the end");
+    std::fs::remove_file(stored::path(&state, &first.run)).expect("removed");
+    assert_eq!(*find(&state, "last").expect("the run").run(), second.run);
+    let refused = [load(&state, &second.run), find_newest(&state, "last", &RunOwner::of(&second))];
+    for refused in refused {
+        assert!(matches!(refused, Err(JournalError::NoResumed { resumed, .. }) if resumed == first.run));
+    }
+}
+
+#[tokio::test]
 async fn a_prune_removes_what_was_killed_before_it_began_with_those_that_are_as_old() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = StateStore::Directory(directory.path().to_owned());

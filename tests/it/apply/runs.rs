@@ -86,6 +86,10 @@ async fn a_torn_end_is_normal_and_a_damaged_middle_is_not() {
         fs::write(&path, &whole[..end]).unwrap();
         assert!(matches!(read(), Err(JournalError::NoHeader { .. })), "cut at {end}");
     }
+    for none in ["<html><body>Bad Gateway</body></html>", "x", "1", "\"{", "{}"] {
+        fs::write(&path, none).unwrap();
+        assert!(matches!(read(), Err(JournalError::Damaged { line: 1, .. })), "{none}");
+    }
     let damaged = [lines[0], b"{\"outc\n", &lines[2..].concat()].concat();
     fs::write(&path, damaged).unwrap();
     assert!(matches!(read(), Err(JournalError::Damaged { line: 2, .. })));
