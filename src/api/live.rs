@@ -76,7 +76,6 @@ struct Item<'a> {
 #[derive(Deserialize, Default)]
 pub(super) struct SystemMetadata<'a> {
     uid: Option<String>,
-    /// Borrowed: it is needed only where an endpoint has references.
     #[serde(borrow)]
     tenant: Option<Cow<'a, str>>,
     creation_timestamp: Option<String>,
@@ -256,6 +255,7 @@ fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce()
     let mut system = item.system_metadata.unwrap_or_default();
     system.uid = item.uid.filter(|text| !text.is_empty()).or(system.uid);
     system.owner_view = item.owner_view.or(system.owner_view);
+    system.tenant = system.tenant.or(item.tenant);
     let tree = || serde_json::from_str::<JsonTree>(spec.get()).map(|JsonTree(tree)| tree);
     let first = match tree() {
         Ok(first) if odd.is_none() => first,
@@ -316,7 +316,7 @@ pub(super) fn assemble(
     unknown.extend(others);
     let endpoint = metadata.object(key, spec);
     LiveItem::Object(LiveObject {
-        tenant: system.tenant.filter(|_| endpoint.spec.refers()).map(Cow::into_owned),
+        tenant: system.tenant.map(Cow::into_owned),
         endpoint,
         uid: system.uid.unwrap_or_default(),
         resource_version,

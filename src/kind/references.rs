@@ -1,5 +1,6 @@
 //! What an object refers to, by the description of its kind.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::Value as Json;
@@ -20,6 +21,13 @@ pub struct Target {
     pub name: String,
     /// Where the reference is, such as `spec.origin_pools[0].pool`.
     pub path: String,
+}
+
+impl Target {
+    /// Whether it is of the object's own tenant, which references name so.
+    pub fn is_of(&self, own: &BTreeSet<String>) -> bool {
+        self.tenant.as_ref().is_none_or(|tenant| own.contains(tenant))
+    }
 }
 
 /// The objects that these keys of a spec refer to.

@@ -95,7 +95,7 @@ pub struct LiveObject {
     pub endpoint: Object,
     /// The service's id of this object; another object of the same name has another.
     pub uid: String,
-    /// Its tenant, where the service reports it and the endpoint has references.
+    /// Its tenant, where the service reports it.
     pub tenant: Option<String>,
     /// The version, where the answer carried one (a list does not).
     pub resource_version: Option<String>,

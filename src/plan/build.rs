@@ -71,6 +71,7 @@ impl<'f> PlanBuilder<'f> {
         let (plan, commits, defined) = (&mut self.plan, &mut self.commits, &self.by_digest);
         let state = namespace::arrange(plan, commits, defined, &self.input, scope, read, wanted);
         self.plan.scope.insert(scope.clone(), state);
+        self.plan.learn_tenants(read);
         if let ListRead::Complete { items } = read {
             if let Some(live) = &mut self.live {
                 live.extend(items.keys().cloned());

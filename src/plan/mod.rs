@@ -115,6 +115,9 @@ pub struct Plan {
     /// The lists beside `scope` that were read for what the stack left in them; a plan that is read has none.
     #[serde(skip)]
     pub outside: BTreeSet<Scope>,
+    /// What the live objects that were read call their tenant; a plan that is read has none.
+    #[serde(skip)]
+    pub live_tenants: BTreeSet<String>,
     /// The secrets of the definitions; a plan that is read has none.
     #[serde(skip)]
     pub sealed: SealedSecrets,

@@ -271,6 +271,22 @@ fn a_circle_is_an_error_only_where_nobody_can_be_first() {
 }
 
 #[test]
+fn a_reference_that_names_the_own_tenant_is_one_within_it() {
+    let shown = |name: &str| LiveObject { tenant: Some("acme-x".to_owned()), ..ours(&check(name)) };
+    let pool = |name: &str, tenant: &str| {
+        let to = json!([{"name": name, "tenant": tenant}]);
+        object("origin_pool:shop/p", &json!({"port": 443, "healthcheck": to}))
+    };
+    let deleted = |tenant: &str| world().live(shown("alive")).defined(pool("alive", tenant)).lines();
+    assert_eq!(deleted("acme-x"), ["create p", "blocked alive Deleted"]);
+    assert_eq!(deleted("other"), ["create p", "delete alive"]);
+    let missing =
+        |tenant: &str| world().live(shown("alive")).defined(check("alive")).defined(pool("gone", tenant)).lines();
+    assert_eq!(missing("acme-x"), ["blocked p Missing"]);
+    assert_eq!(missing("other"), ["create p"]);
+}
+
+#[test]
 fn a_circle_of_deletes_is_an_error_unless_one_of_them_lets_go() {
     let both = || world().live(ours(&policy("p", &["r"]))).live(ours(&rule("r", &["p"])));
     assert_eq!(both().lines(), ["blocked p LiveCircle", "blocked r LiveCircle"]);

@@ -27,9 +27,10 @@ pub(super) fn block_broken(plan: &mut Plan, input: &PlanInput<'_>, live: &BTreeS
     let has_deletes = plan.deletes().next().is_some();
     let changed: BTreeSet<&Key> = plan.with_blocked().map(|change| &change.key).collect();
     let definitions = input.desired.definitions.iter().filter(|(key, _)| has_deletes || changed.contains(key));
+    let own = plan.own_tenants();
     let targets = |definition: &Definition| {
         let targets = waves::targets(&definition.endpoint).into_iter();
-        targets.filter(|target| target.tenant.is_none()).collect::<Vec<_>>()
+        targets.filter(|target| target.is_of(&own)).collect::<Vec<_>>()
     };
     let of: Targets<'_> = definitions.map(|(key, definition)| (key, targets(definition))).collect();
     block_deletes(plan, input.allow, &of);
@@ -191,15 +192,15 @@ impl Plan {
         if live.lists.keys().all(|list| list.kind.is_endpoint()) {
             return;
         }
-        let own = self.own_tenants(live);
-        let is_own = |target: &Target| target.tenant.as_ref().is_none_or(|tenant| own.contains(tenant));
+        live.lists.values().for_each(|read| self.learn_tenants(read));
+        let own = self.own_tenants();
         self.block_left_out(|change, target, creates| {
             let is_lost = |key: &Key| {
                 let items = live.lists.get(&key.into()).and_then(ListRead::items);
                 !creates.contains(key) && items.is_some_and(|items| !items.contains_key(key))
             };
             let keys: Vec<Key> = waves::candidates(target, &change.key.namespace).collect();
-            let is_written = is_own(target) && writes(change, target);
+            let is_written = target.is_of(&own) && writes(change, target);
             keys.first().filter(|_| is_written && keys.iter().all(is_lost)).cloned()
         });
     }
@@ -227,13 +228,25 @@ impl Plan {
         self.of_kind(ActionKind::Create).map(|change| change.key.clone()).collect()
     }
 
-    /// What the tenant is called where references name it, as the service lets them: by what is live, and by the references
+    /// Notes what the live objects of a list call their tenant.
+    pub(super) fn learn_tenants(&mut self, read: &ListRead) {
+        let items = read.items().into_iter().flat_map(BTreeMap::values);
+        let tenants = items.filter_map(|item| item.object()?.tenant.as_ref());
+        for tenant in tenants {
+            if !self.live_tenants.contains(tenant) {
+                self.live_tenants.insert(tenant.clone());
+            }
+        }
+    }
+
+    /// What the tenant is called where references name it, as the service lets them: by what is live, else by the references
     /// to what this plan is about.
-    fn own_tenants(&self, live: &Live) -> BTreeSet<String> {
-        let planned = self.changes.iter().map(|change| &change.key).chain(self.blocked.iter().map(|held| &held.key));
-        let planned: BTreeSet<&Key> = planned.collect();
-        let items = live.lists.values().filter_map(ListRead::items).flat_map(BTreeMap::values);
-        let mut own: BTreeSet<String> = items.filter_map(|item| item.object()?.tenant.clone()).collect();
+    pub fn own_tenants(&self) -> BTreeSet<String> {
+        let mut own = self.live_tenants.clone();
+        if !own.is_empty() {
+            return own;
+        }
+        let planned: BTreeSet<&Key> = self.with_blocked().map(|change| &change.key).collect();
         for change in &self.changes {
             let Some(after) = waves::afterwards(change) else { continue };
             let mut targets = waves::targets(&after);

@@ -31,24 +31,27 @@ pub struct DeclaredDirectory {
 /// What a stack defines, or why it does not load.
 pub type Defined = Rc<Result<DefinedObjects, String>>;
 
+/// What refers to an object, and the tenant that the reference names.
+pub type Referrer = (Key, Option<String>);
+
 /// What a stack defines, by key.
 #[derive(Debug)]
 pub struct DefinedObjects {
     /// The keys of its definitions.
     pub keys: BTreeSet<Key>,
     /// Who refers to what.
-    pub referrers: BTreeMap<Key, BTreeSet<Key>>,
+    pub referrers: BTreeMap<Key, BTreeSet<Referrer>>,
     /// Why it does not load with the variables of the call, where it does without them.
     pub problem: Option<String>,
 }
 
 impl DefinedObjects {
     fn of(desired: Desired) -> Self {
-        let mut referrers: BTreeMap<Key, BTreeSet<Key>> = BTreeMap::new();
+        let mut referrers: BTreeMap<Key, BTreeSet<_>> = BTreeMap::new();
         for (key, definition) in &desired.definitions {
-            for target in plan::targets(&definition.endpoint).iter().filter(|target| target.tenant.is_none()) {
-                for target in plan::candidates(target, &key.namespace) {
-                    referrers.entry(target).or_default().insert(key.clone());
+            for target in &plan::targets(&definition.endpoint) {
+                for candidate in plan::candidates(target, &key.namespace) {
+                    referrers.entry(candidate).or_default().insert((key.clone(), target.tenant.clone()));
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::api::BaseUrl;
 use crate::cli::context::LazyRepository;
-use crate::cli::stacks::declared::{self, DeclaredDirectory};
+use crate::cli::stacks::declared::{self, DeclaredDirectory, Referrer};
 use crate::cli::{Context, Result, policy, settings};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, WantedKeys, config, is_definition_path};
@@ -73,7 +73,7 @@ fn elsewhere(
     let configured = config.base_url.as_deref();
     let planned = &plan.service.base_url;
     let service = Service { planned, configured, takes_unnamed: true, variables: settings::variables(context) };
-    let chosen = context.global.env.as_deref();
+    let (chosen, tenants) = (context.global.env.as_deref(), plan.own_tenants());
     for top in tops {
         let declared = match context.tenants.declared(&top) {
             Ok(declared) => declared,
@@ -94,7 +94,10 @@ fn elsewhere(
             for definer in definers {
                 elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
             }
-            for (key, by) in referring {
+            // A plan that is read does not know its tenant.
+            let is_named = |tenant: &String| tenants.is_empty() || tenants.contains(tenant);
+            let is_own = |tenant: &Option<String>| tenant.as_ref().is_none_or(is_named);
+            for (key, (by, _)) in referring.into_iter().filter(|(_, (_, tenant))| is_own(tenant)) {
                 let referrers = referrers.entry(key).or_default();
                 if referrers.iter().all(|one| one.key().as_ref() != Some(&by)) {
                     referrers.push(RelatedObject::from(&by));
@@ -288,7 +291,7 @@ impl<'a> Service<'a> {
         directory: &Path,
         own: Option<Option<&str>>,
         keys: &[Key],
-    ) -> (Vec<Definer>, Vec<(Key, Key)>) {
+    ) -> (Vec<Definer>, Vec<(Key, Referrer)>) {
         let stacks: Vec<_> = match other.stacks() {
             Ok(stacks) => stacks.collect(),
             Err(reason) => {

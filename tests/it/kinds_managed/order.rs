@@ -210,6 +210,8 @@ fn what_a_definition_of_another_stack_refers_to_is_not_deleted_without_consent()
         .run("apply saved.json --config checks/trueup.yaml --yes")
         .code(6)
         .stderr_contains("origin_pool:shop/cart refers to it by now, as another stack defines it");
+    stage.write("pools/pool.yaml", &POOL.replace("{name: alive}", "{name: alive, tenant: sandbox-tenant}"));
+    stage.run("plan checks").code(0).stdout_contains(blocked);
     // A definition of the stack that refers to it stays a mistake.
     stage.write("checks/own.yaml", &POOL.replace("name: cart", "name: own"));
     stage.run("plan checks").code(1).stderr_contains("checks/own.yaml:10:5");
