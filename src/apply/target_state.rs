@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::diff::{self, CompareOptions};
-use crate::model::{AppliedFields, Field, Json, LiveObject, Object, Ownership, RunId, WrittenFor};
-use crate::plan::{Action, ActionKind, BeforeImage, Change, Conflict};
+use crate::model::{Field, Json, LiveObject, Object, Ownership, RunId};
+use crate::plan::{Action, ActionKind, BeforeImage, Change, Conflict, foreign_stack};
 
 /// What one change wants of one object in one run.
 pub(super) struct TargetState<'a> {
@@ -145,12 +145,8 @@ impl<'a> TargetState<'a> {
 
     /// The stack that owns `now`, where that is another one than the change's own. Annotations that were
     /// copied from another object say nothing.
-    pub(super) fn foreign_stack(&self, now: &Object) -> Option<String> {
-        let ours = self.change.ownership.as_ref().and_then(|ownership| ownership.stack.as_deref());
-        let ownership = Ownership::read(&now.annotations)?;
-        let is_copied = |applied: &AppliedFields| applied.written_for(&now.key) == WrittenFor::Another;
-        let theirs = ownership.stack.filter(|_| !ownership.applied.as_ref().is_some_and(is_copied))?;
-        (Some(theirs.as_str()) != ours).then_some(theirs)
+    pub(super) fn foreign_stack<'o>(&self, now: &'o Object) -> Option<&'o str> {
+        foreign_stack(now, self.change.ownership.as_ref().and_then(|ownership| ownership.stack.as_deref()))
     }
 
     /// Why this change is refused, with every field that moved or is wanted, three ways.
@@ -164,7 +160,7 @@ impl<'a> TargetState<'a> {
         }
         // Reports show no ownership annotation among the fields.
         let owner = now.and_then(|now| self.foreign_stack(now));
-        let new = owner.filter(|owner| before.is_some_and(|before| self.foreign_stack(before).as_ref() != Some(owner)));
+        let new = owner.filter(|owner| before.is_some_and(|before| self.foreign_stack(before) != Some(*owner)));
         let owned = new.map(|owner| format!(", and owned by the stack `{owner}`")).unwrap_or_default();
         Conflict::new(&format!("{reason}{owned}"), fields, [before, now, self.wanted.as_ref()])
     }

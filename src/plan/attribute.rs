@@ -1,12 +1,12 @@
 //! Whose change a difference is: judged from the definitions at the merge base (M), at the base's tip
 //! (B) and in the working tree (H), where H differs from live. Absence is a value like any other.
 
-use super::owner::Owner;
+use super::owner::foreign_stack;
 use super::{
     Action, ActionKind, Allowances, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Plan,
     Unchangeable, waves,
 };
-use crate::model::{Desired, Field, Json, Key, Object, Ownership};
+use crate::model::{Desired, Field, Json, Key, Object};
 
 /// The definitions at the three places of history.
 #[derive(Clone, Copy)]
@@ -103,10 +103,7 @@ impl Plan {
     /// Takes in the changes that were blocked for a field of others alone, which no replace can change or which needs a secret.
     fn free_unfixed(&mut self) {
         let stack = self.stack.as_deref();
-        let is_foreign = |change: &Change| {
-            let ownership = Ownership::read(&change.action.object().annotations);
-            matches!(Owner::of(ownership.as_ref(), &change.key, stack), Owner::Foreign(_))
-        };
+        let is_foreign = |change: &Change| foreign_stack(change.action.object(), stack).is_some();
         let is_free = |held: &mut BlockedChange| {
             let change = held.change.as_ref().filter(|change| !is_foreign(change));
             let lacks_secret =

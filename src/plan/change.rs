@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::owner::Owner;
+use super::owner::{Owner, foreign_stack};
 use super::{OwnershipAnnotations, Plan};
 use crate::diff::{self, CompareOptions};
 use crate::kind::{self, Message};
 use crate::model::{
-    AppliedFields, Cause, Field, FieldError, Json, Key, LiveObject, Object, Ownership, RelatedObject, RunId, STACK,
+    AppliedFields, Cause, Field, FieldError, Json, Key, LiveObject, Object, Ownership, RelatedObject, RunId,
     SourceLocation, Spec, WrittenFor, words,
 };
 
@@ -228,10 +228,7 @@ impl FieldChange {
 impl Change {
     /// The stack that loses the object by this change.
     pub fn taken_from(&self) -> Option<&str> {
-        let annotations = &self.action.before()?.endpoint.annotations;
-        let (from, to) = (annotations.get(STACK)?, self.ownership.as_ref()?.stack.as_deref());
-        let ownership = Ownership::read(annotations);
-        matches!(Owner::of(ownership.as_ref(), &self.key, to), Owner::Foreign(_)).then_some(from)
+        foreign_stack(&self.action.before()?.endpoint, self.ownership.as_ref()?.stack.as_deref())
     }
 
     /// Whether the live object was not ours and becomes so.

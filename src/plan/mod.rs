@@ -42,6 +42,7 @@ pub use guard::{Counts, GuardHit, GuardLimits};
 pub use input::PlanInput;
 pub use movement::{MoveError, MoveInput, hand_over};
 pub use note::Note;
+pub use owner::foreign_stack;
 pub use ownership_annotations::OwnershipAnnotations;
 pub use pattern::PatternError;
 pub use rollback::{AppliedWrite, RollbackInput, UndoneRun, rollback};

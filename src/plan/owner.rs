@@ -1,7 +1,7 @@
 //! Whose a live object is, as its two annotations prove it.
 
 use super::Plan;
-use crate::model::{AppliedFields, Key, Object, Ownership, WrittenFor};
+use crate::model::{AppliedFields, Key, Object, Ownership, STACK, WrittenFor};
 
 /// Whose a live object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +54,13 @@ impl<'m> Owner<'m> {
             _ => ownership.and_then(|ownership| ownership.applied.as_ref()),
         }
     }
+}
+
+/// The stack that owns an object, where that is another one than `stack`.
+pub fn foreign_stack<'o>(object: &'o Object, stack: Option<&str>) -> Option<&'o str> {
+    let ownership = Ownership::read(&object.annotations);
+    let is_foreign = matches!(Owner::of(ownership.as_ref(), &object.key, stack), Owner::Foreign(_));
+    object.annotations.get(STACK).map(String::as_str).filter(|_| is_foreign)
 }
 
 impl Plan {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::owner::Owner;
+use super::owner::foreign_stack;
 use super::{
     Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
     Ignore, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState, Unchangeable, namespace,
@@ -324,7 +324,7 @@ impl Undo<'_, '_> {
             Some(BlockReason::Moved(conflict(RECREATED, wrote.clone())))
         } else if !changed_since.is_empty() {
             Some(BlockReason::Moved(conflict(CHANGED, changed_since)))
-        } else if let Owner::Foreign(stack) = Owner::of(ownership.as_ref(), &change.key, self.plan.stack.as_deref())
+        } else if let Some(stack) = foreign_stack(&live.endpoint, self.plan.stack.as_deref())
             && !self.input.allow.foreign_stack(&change.key)
         {
             Some(BlockReason::ForeignStack { stack: stack.to_owned() })
