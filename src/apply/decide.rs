@@ -31,25 +31,6 @@ pub(super) fn create(target: &TargetState<'_>) -> Decision {
     }
 }
 
-/// What is left of a recreate.
-pub(super) enum RecreateStep {
-    /// The object as it was is there.
-    Delete,
-    /// It is going.
-    Wait,
-    /// It is gone.
-    Create,
-}
-
-/// What is left of the recreate of an object that was as `before`.
-pub(super) fn recreate(before: &BeforeImage, now: &CurrentState) -> RecreateStep {
-    match now {
-        CurrentState::Object(seen) if seen.live.uid == before.uid && seen.live.deleting => RecreateStep::Wait,
-        CurrentState::Object(seen) if seen.live.uid == before.uid => RecreateStep::Delete,
-        CurrentState::Absent | CurrentState::Object(_) | CurrentState::Unsupported { .. } => RecreateStep::Create,
-    }
-}
-
 /// The create of an object after a look at it, as a resumed run takes one.
 pub(super) fn create_after_read(target: &TargetState<'_>, now: &CurrentState) -> Decision {
     match now {

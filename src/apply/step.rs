@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use super::ApplyOptions;
 use super::confirm::{self, FailedAnswer, SentWrite, SettledWrite};
-use super::decide::{self, DecidedWrite, RecreateStep};
+use super::decide::{self, DecidedWrite};
 use super::service::{ObjectService, WriteTurn};
 use super::target_state::TargetState;
 use crate::api::{ApiError, AttemptHistory, Certainty, CurrentState, WriteDeparture, WriteFailure};
@@ -259,10 +259,15 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 decide::replace(progress.target, before, &now)?
             }
             Action::Delete { before, referrers } => self.delete(progress, (before, referrers), (&now, &turn)).await?,
-            Action::Recreate { before, .. } => match decide::recreate(before, &now) {
-                RecreateStep::Delete => self.delete(progress, (before, &[]), (&now, &turn)).await?,
-                RecreateStep::Create => decide::create_after_read(progress.target, &now)?,
-                RecreateStep::Wait => return Err(self.wait_until_gone(progress)),
+            Action::Recreate { before, .. } => match &now {
+                // The object as it was is there.
+                CurrentState::Object(seen) if seen.live.uid == before.uid => match seen.live.deleting {
+                    true => return Err(self.wait_until_gone(progress)),
+                    false => self.delete(progress, (before, &[]), (&now, &turn)).await?,
+                },
+                CurrentState::Absent | CurrentState::Object(_) | CurrentState::Unsupported { .. } => {
+                    decide::create_after_read(progress.target, &now)?
+                }
             },
         };
         Ok(Look { turn, at, write })
