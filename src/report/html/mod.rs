@@ -128,21 +128,6 @@ struct PageRow {
     l: Vec<Json>,
 }
 
-impl PageRow {
-    fn new(key: &Key, action: &'static str, reason: &Line<'_>, edits: usize) -> Self {
-        Self {
-            k: plain(&line![line::key(key)]),
-            n: plain(&line![code(key.namespace.as_str())]),
-            a: action,
-            r: plain(reason),
-            p: None,
-            t: String::new(),
-            e: edits,
-            l: Vec::new(),
-        }
-    }
-}
-
 impl Page {
     /// A page with nothing on it. What a plan does goes from live to wanted; what a check found names both sides.
     fn new(heading: Line<'_>, content: &Content<'_>, command: &str) -> Self {
@@ -202,14 +187,8 @@ impl Page {
             // What can hurt most first, each rank in the order of names.
             for item in items.chunk_by(|a, b| a.rank() == b.rank()).rev().flatten() {
                 match item {
-                    Item::Blocked(held) => {
-                        let edits = self.edits(&held.change.as_ref().map(edits::of).unwrap_or_default());
-                        self.content.changes.push(of_blocked(held, edits));
-                    }
-                    Item::Changes(changes) => {
-                        let edits = self.edits(&changes.first().map(|change| edits::of(change)).unwrap_or_default());
-                        self.content.changes.extend(changes.iter().map(|change| of_change(change, edits, now)));
-                    }
+                    Item::Blocked(held) => self.add_blocked(held),
+                    Item::Changes(changes) => changes.iter().for_each(|change| self.add_change(change, now)),
                 }
             }
         }
@@ -229,9 +208,6 @@ impl Page {
             _ => row.values.iter().map(|value| value.edit.clone()).collect(),
         };
         let edits: Vec<ValueEdit> = edits.into_iter().map(ValueEdit::reversed).collect();
-        let place = row.change.and_then(|change| change.place.as_ref());
-        let places = places(&edits, place);
-        let edits = self.edits(&edits);
         let known = row.change.map(|change| known(change, now)).unwrap_or_default();
         // What is known of the object may begin as since when it is known: once is enough.
         let known = known.into_iter().filter(|line| line.0.first() != row.since.0.first());
@@ -241,12 +217,44 @@ impl Page {
             false => (row.because(), Line::default()),
         };
         let known = [why, row.since.clone()].into_iter().chain(known).filter(|line| !line.is_empty());
-        self.content.changes.push(PageRow {
+        let place = row.change.and_then(|change| change.place.as_ref());
+        self.push(row.key, (action, &reason), &Line::joined(known, "; "), (&edits, place));
+    }
+
+    fn add_change(&mut self, change: &Change, now: Option<Timestamp>) {
+        let known = Line::joined(known(change, now), "; ");
+        let why = (change.action.kind().as_str(), &line![reason(change)]);
+        self.push(&change.key, why, &known, (&edits::of(change), change.place.as_ref()));
+    }
+
+    fn add_blocked(&mut self, held: &BlockedChange) {
+        let (why, allow) = block_reason(held);
+        let action = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
+        let allow = allow.map(|allow| line!["; to allow it: ", code(allow)]);
+        let known = line!["no ", action, ": ", why, allow];
+        let edits = held.change.as_ref().map(edits::of).unwrap_or_default();
+        self.push(&held.key, ("blocked", &line!["blocked"]), &known, (&edits, held.place.as_ref()));
+    }
+
+    /// Adds a row: what is done to an object and why, what else is known, and its edits with the place of its definition.
+    fn push(
+        &mut self,
+        key: &Key,
+        (action, reason): (&'static str, &Line<'_>),
+        known: &Line<'_>,
+        (edits, place): (&[ValueEdit], Option<&SourceLocation>),
+    ) {
+        let row = PageRow {
+            k: plain(&line![line::key(key)]),
+            n: plain(&line![code(key.namespace.as_str())]),
+            a: action,
+            r: plain(reason),
             p: place.map(at),
-            t: plain(&Line::joined(known, "; ")),
-            l: places,
-            ..PageRow::new(row.key, action, &reason, edits)
-        });
+            t: plain(known),
+            e: self.edits(edits),
+            l: places(edits, place),
+        };
+        self.content.changes.push(row);
     }
 
     fn render(&self) -> String {
@@ -389,15 +397,6 @@ fn places(edits: &[ValueEdit], definition: Option<&SourceLocation>) -> Vec<Json>
     if places.iter().all(Json::is_null) { Vec::new() } else { places }
 }
 
-fn of_change(change: &Change, edits: usize, now: Option<Timestamp>) -> PageRow {
-    PageRow {
-        p: change.place.as_ref().map(at),
-        t: plain(&Line::joined(known(change, now), "; ")),
-        l: places(&edits::of(change), change.place.as_ref()),
-        ..PageRow::new(&change.key, change.action.kind().as_str(), &line![reason(change)], edits)
-    }
-}
-
 /// What is known of a change beside its edits.
 fn known(change: &Change, now: Option<Timestamp>) -> Vec<Line<'_>> {
     let mut parts = Vec::new();
@@ -411,18 +410,6 @@ fn known(change: &Change, now: Option<Timestamp>) -> Vec<Line<'_>> {
         parts.extend(before.creator.as_deref().map(|creator| line!["first created by ", foreign(creator)]));
     }
     parts
-}
-
-fn of_blocked(held: &BlockedChange, edits: usize) -> PageRow {
-    let (why, allow) = block_reason(held);
-    let action = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
-    let allow = allow.map(|allow| line!["; to allow it: ", code(allow)]);
-    PageRow {
-        p: held.place.as_ref().map(at),
-        t: plain(&line!["no ", action, ": ", why, allow]),
-        l: places(&held.change.as_ref().map(edits::of).unwrap_or_default(), held.place.as_ref()),
-        ..PageRow::new(&held.key, "blocked", &line!["blocked"], edits)
-    }
 }
 
 #[cfg(test)]
