@@ -16,9 +16,7 @@ pub enum Part<'a> {
     Own(&'static str),
     /// Parts that have a colour.
     Styled(Role, Line<'a>),
-    /// A number.
-    Number(u64),
-    /// What this program made of numbers: a time, a length of time.
+    /// What this program made of numbers: a count, a time, a length of time.
     Made(String),
     /// Text from the service, a file, a name or an argument.
     Foreign(Cow<'a, str>),
@@ -156,7 +154,6 @@ impl<'a> Line<'a> {
             match part {
                 Part::Own(words) => text.push_str(words),
                 Part::Styled(_, parts) => text.push_str(&parts.unescaped()),
-                Part::Number(number) => text.push_str(&digits(*number)),
                 Part::Made(words) => text.push_str(words),
                 Part::Foreign(words) | Part::Code(words) => text.push_str(words),
                 Part::Quoted(words) => text.extend(["`", words, "`"]),
@@ -191,7 +188,7 @@ impl<'a> Parts<'a> for &'static str {
 
 impl<'a> Parts<'a> for u64 {
     fn add_to(self, line: &mut Line<'a>) {
-        line.0.push(Part::Number(self));
+        line.0.push(Part::Made(digits(self)));
     }
 }
 

@@ -49,7 +49,6 @@ pub(in crate::report) fn draw(line: &Line<'_>) -> String {
                 let strong = if role.is_loud() { ["<strong>", "</strong>"] } else { ["", ""] };
                 text.extend([strong[0], &draw(parts), strong[1]]);
             }
-            Part::Number(number) => text.push_str(&digits(*number)),
             Part::Made(words) => text.push_str(words),
             Part::Foreign(words) => text.push_str(&safe::html(words)),
             Part::Code(words) | Part::Quoted(words) => text.extend(["<code>", &safe::html(words), "</code>"]),

@@ -13,7 +13,7 @@ pub(super) use report::report;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::report::facts::plan::Command;
-use crate::report::line::{Line, Part, capital, digits};
+use crate::report::line::{Line, Part, capital};
 use crate::report::safe;
 use crate::report::view::{Alarm, Align, Table};
 
@@ -58,7 +58,6 @@ fn written(line: &Line<'_>, foreign: fn(&str) -> String) -> String {
                 let strong = if role.is_loud() { "**" } else { "" };
                 text.extend([strong, &written(parts, foreign), strong]);
             }
-            Part::Number(number) => text.push_str(&digits(*number)),
             Part::Made(words) => text.push_str(words),
             Part::Foreign(words) | Part::Code(words) | Part::Quoted(words) => text.push_str(&foreign(words)),
         }

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthChar as _;
 use super::{change, columns};
 use crate::report::TextView;
 use crate::report::facts::plan::Command;
-use crate::report::line::{Line, Part, digits};
+use crate::report::line::{Line, Part};
 use crate::report::view::{Alarm, AlarmKind, Align, Block, Blocks, Table};
 use crate::report::{Charset, Palette, Role, safe};
 
@@ -20,26 +20,7 @@ const WIDEST: usize = 200;
 
 /// A line as text without colours, its foreign parts escaped.
 pub(in crate::report) fn plain(line: &Line<'_>) -> String {
-    let mut text = String::with_capacity(64);
-    draw_into(line, Palette::Plain, Charset::Unicode, &mut text);
-    text
-}
-
-fn draw_into(line: &Line<'_>, palette: Palette, charset: Charset, text: &mut String) {
-    for part in &line.0 {
-        match part {
-            Part::Own(words) => text.push_str(&own(words, charset)),
-            Part::Styled(role, parts) => {
-                let mut painted = String::new();
-                draw_into(parts, Palette::Plain, charset, &mut painted);
-                text.push_str(&palette.paint(*role, painted));
-            }
-            Part::Number(number) => text.push_str(&digits(*number)),
-            Part::Made(words) => text.push_str(words),
-            Part::Foreign(words) | Part::Code(words) => text.push_str(&safe::line(words)),
-            Part::Quoted(words) => text.extend(["`", &safe::line(words), "`"]),
-        }
-    }
+    TextView::default().plain(line)
 }
 
 /// Our own words, with the signs that a terminal may lack.
@@ -70,7 +51,15 @@ impl TextView {
 
     fn painted(&self, line: &Line<'_>, palette: Palette) -> String {
         let mut text = String::with_capacity(64);
-        draw_into(line, palette, self.charset, &mut text);
+        for part in &line.0 {
+            match part {
+                Part::Own(words) => text.push_str(&own(words, self.charset)),
+                Part::Styled(role, parts) => text.push_str(&palette.paint(*role, self.plain(parts))),
+                Part::Made(words) => text.push_str(words),
+                Part::Foreign(words) | Part::Code(words) => text.push_str(&safe::line(words)),
+                Part::Quoted(words) => text.extend(["`", &safe::line(words), "`"]),
+            }
+        }
         text
     }
 }
