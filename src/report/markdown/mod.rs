@@ -15,7 +15,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::report::facts::plan::Command;
 use crate::report::line::{Line, Part, capital};
 use crate::report::safe;
-use crate::report::view::{Alarm, Align, Table};
+use crate::report::view::{Alarm, Table};
 
 /// The default budget, in bytes: GitHub takes comments of 65,536 characters.
 pub const BUDGET: usize = 65_000;
@@ -82,7 +82,7 @@ fn alarm(alarm: &Alarm<'_>) -> String {
 pub(super) fn table(table: &Table<'_>) -> String {
     let title = if table.title.is_empty() { String::new() } else { format!("#### {}\n\n", draw(&table.title)) };
     let heads: Vec<String> = table.columns.iter().map(|column| cell(&column.heading)).collect();
-    let sides = table.columns.iter().map(|column| if column.align == Align::Right { "--:|" } else { "---|" });
+    let sides = table.columns.iter().map(|column| if column.is_number { "--:|" } else { "---|" });
     let rows = table.rows.iter().map(|cells| row(cells)).collect::<String>();
     format!("{title}| {} |\n|{}\n{rows}", heads.join(" | "), sides.collect::<String>())
 }

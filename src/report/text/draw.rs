@@ -8,7 +8,7 @@ use super::{change, columns};
 use crate::report::TextView;
 use crate::report::facts::plan::Command;
 use crate::report::line::{Line, Part};
-use crate::report::view::{Alarm, AlarmKind, Align, Block, Blocks, Table};
+use crate::report::view::{Alarm, AlarmKind, Block, Blocks, Table};
 use crate::report::{Charset, Palette, Role, safe};
 
 /// Columns between two cells of a table.
@@ -195,7 +195,7 @@ fn row<'l, 'a: 'l>(
             false => (view.line(cell), columns(&plain)),
         };
         let space = width.saturating_sub(takes);
-        let before = if column.align == Align::Right { space } else { 0 };
+        let before = if column.is_number { space } else { 0 };
         line.extend(std::iter::repeat_n(' ', owed + before));
         line.push_str(&drawn);
         owed = space - before + GAP;

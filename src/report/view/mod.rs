@@ -388,22 +388,13 @@ impl<'a> From<Table<'a>> for Blocks<'a> {
     }
 }
 
-/// On which side the text of a cell is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    /// Texts.
-    Left,
-    /// Numbers.
-    Right,
-}
-
 /// A column.
 #[derive(Debug, Clone)]
 pub struct Column<'a> {
     /// What is in it.
     pub heading: Line<'a>,
-    /// On which side.
-    pub align: Align,
+    /// Whether its cells are numbers, which are on the right.
+    pub is_number: bool,
     /// Whether its cells may be cut where there is no room: a time, a name or an id is of no use without its end.
     pub is_free: bool,
 }
@@ -424,7 +415,7 @@ pub struct Table<'a> {
 impl<'a> Table<'a> {
     /// A table with these headings and no rows.
     pub fn new(headings: impl IntoIterator<Item = impl Parts<'a>>) -> Self {
-        let column = |heading| Column { heading: Line::default().and(heading), align: Align::Left, is_free: false };
+        let column = |heading| Column { heading: Line::default().and(heading), is_number: false, is_free: false };
         Self { columns: headings.into_iter().map(column).collect(), ..Self::default() }
     }
 
@@ -438,7 +429,7 @@ impl<'a> Table<'a> {
     /// The same with numbers in these columns.
     #[must_use]
     pub fn right(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
-        columns.into_iter().for_each(|at| self.columns[at].align = Align::Right);
+        columns.into_iter().for_each(|at| self.columns[at].is_number = true);
         self
     }
 
