@@ -4,14 +4,13 @@
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::line::{code, digits};
+use super::Charset;
+use super::line::digits;
 use super::text::draw::cut;
-use super::{Charset, Format, Report, TextView, safe, written_as};
+use crate::report::prelude::*;
 
 /// Columns of the longest bar, where there is room for it.
 const LONGEST: usize = 40;

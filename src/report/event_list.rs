@@ -125,15 +125,11 @@ impl<'a> EventList<'a> {
     fn rows(&mut self, events: &[Event]) -> String {
         self.table.rows.clear();
         for event in events {
-            let mut cells: Vec<String> = self.fields.iter().map(|field| cell(event, field)).collect();
-            if self.chosen.is_empty() {
-                for cell in &mut cells {
-                    if let Some(name) = cell.strip_prefix(LOAD_BALANCER) {
-                        *cell = name.to_owned();
-                    }
-                }
-            }
-            self.table.row(cells.into_iter().map(code));
+            let short = |cell: String| match cell.strip_prefix(LOAD_BALANCER) {
+                Some(name) if self.chosen.is_empty() => name.to_owned(),
+                _ => cell,
+            };
+            self.table.row(self.fields.iter().map(|field| code(short(cell(event, field)))));
         }
         let mut text = String::new();
         let widths = self.widths.get_or_insert_with(|| {
