@@ -99,7 +99,7 @@ fn indent(line: &str, width: usize) -> usize {
 }
 
 /// The columns that a text takes; colours take none.
-fn columns(text: &str) -> usize {
+pub(super) fn columns(text: &str) -> usize {
     plain(text).width()
 }
 

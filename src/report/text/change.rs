@@ -57,17 +57,16 @@ fn whole(change: &Change, view: &TextView) -> String {
 pub(super) fn step(kind: ActionKind, name: &Key, is_done: bool, view: &TextView) -> String {
     let (sign, role) = sign(kind);
     let role = if is_done { role } else { Role::Wrong };
-    let name = view.plain(&line![key(name)]);
-    format!("  {} {name}{}  ", view.palette.paint(role, sign), gap(sign, &name))
+    begin((sign, role), &view.plain(&line![key(name)]), view)
 }
 
-/// The blanks behind a name.
-fn gap(sign: &str, name: &str) -> String {
-    " ".repeat(NAME_WIDTH.saturating_sub(sign.len() + 1 + columns(name)))
+/// A sign and a name, which is drawn already, up to what is said of them.
+fn begin((sign, role): (&str, Role), name: &str, view: &TextView) -> String {
+    let gap = NAME_WIDTH.saturating_sub(sign.len() + 1 + columns(name));
+    format!("  {} {name}{:gap$}  ", view.palette.paint(role, sign), "")
 }
 
 fn head(change: &Change, plan: &Plan, view: &TextView) -> String {
-    let (sign, role) = sign(change.action.kind());
     let place = match (&change.action, removed(change)) {
         (_, Some(removed)) => removed,
         (Action::Delete { .. }, None) if plan.undone().is_some() => line!["the run created it"],
@@ -80,13 +79,9 @@ fn head(change: &Change, plan: &Plan, view: &TextView) -> String {
         }
         _ => at(change.place.as_ref()),
     };
-    let name = view.plain(&line![key(&change.key)]);
-    let gap = gap(sign, &name);
-    let cause = view.plain(&remarkable_reason(change));
-    let width = columns(format!("  {sign} {name}{gap}  {cause}").trim_end());
-    let painted = view.palette.paint(Role::Strong, &name);
-    let drawn = format!("  {} {painted}{gap}  {cause}", view.palette.paint(role, sign));
-    format!("{}\n", placed(drawn.trim_end(), width, &place, view))
+    let name = view.line(&line![styled(Role::Strong, key(&change.key))]);
+    let left = begin(sign(change.action.kind()), &name, view) + &view.plain(&remarkable_reason(change));
+    placed(&left, &place, view)
 }
 
 /// A place; nothing where none is known.
@@ -95,13 +90,13 @@ fn at(place: Option<&SourceLocation>) -> Line<'static> {
 }
 
 /// A line with a place at its end, or two columns behind it where it does not fit.
-fn placed(left: &str, width: usize, place: &Line<'_>, view: &TextView) -> String {
-    let place = view.plain(place);
+fn placed(left: &str, place: &Line<'_>, view: &TextView) -> String {
+    let (left, place) = (left.trim_end(), view.plain(place));
     if place.is_empty() {
-        return left.trim_end().to_owned();
+        return format!("{left}\n");
     }
-    let gap = view.width.saturating_sub(width + columns(&place)).max(2);
-    format!("{left}{:gap$}{}", "", view.palette.paint(Role::Quiet, &place))
+    let gap = view.width.saturating_sub(columns(left) + columns(&place)).max(2);
+    format!("{left}{:gap$}{}\n", "", view.palette.paint(Role::Quiet, &place))
 }
 
 /// One value of a change.
@@ -118,9 +113,7 @@ fn row(edit: &ValueEdit, name_width: usize, aside: Line<'_>, view: &TextView) ->
     };
     let text = if aside.is_empty() { text } else { line![text, "  (", aside, ")"] };
     let name = view.plain(&line![code(&edit.name)]);
-    let [plain, drawn] = [view.plain(&text), view.line(&text)].map(|text| field(&name, name_width, &text));
-    let mut drawn = placed(drawn.trim_end(), columns(plain.trim_end()), &at(edit.place.as_ref()), view);
-    drawn.push('\n');
+    let mut drawn = placed(&field(&name, name_width, &view.line(&text)), &at(edit.place.as_ref()), view);
     for (sign, text) in edit.lines().into_iter().filter(|_| by_lines) {
         let role = match sign {
             Sign::Removed => Role::Delete,
@@ -189,13 +182,10 @@ fn labelled(name: &'static str, text: &Line<'_>, view: &TextView) -> String {
 
 /// Many endpoints with one edit.
 pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
-    let (sign, role) = sign(ActionKind::Replace);
     let Some(first) = changes.first() else { return String::new() };
     let number = view.plain(&Line::count(changes.len(), Key::noun(changes.iter().map(|change| &change.key))));
-    let gap = gap(sign, &number);
-    let cause = view.plain(&remarkable_reason(first));
-    let mut text = format!("  {} {number}{gap}  {cause}", view.palette.paint(role, sign)).trim_end().to_owned();
-    text.push('\n');
+    let left = begin(sign(ActionKind::Replace), &number, view) + &view.plain(&remarkable_reason(first));
+    let mut text = placed(&left, &Line::default(), view);
     let fields: Vec<FieldChange> = first
         .fields()
         .iter()
@@ -232,10 +222,8 @@ pub(super) fn wrapped(names: &[String], width: usize) -> Vec<String> {
 /// One change that is blocked, with the reason and what allows it.
 pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
     let what = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
-    let name = view.plain(&line![key(&held.key)]);
-    let left = format!("  ! blocked {name}");
-    let painted = format!("  {} {name}", view.palette.paint(Role::Careful, "! blocked"));
-    let mut text = format!("{}\n", placed(&painted, columns(&left), &at(held.place.as_ref()), view));
+    let left = view.line(&line!["  ", styled(Role::Careful, "! blocked"), " ", key(&held.key)]);
+    let mut text = placed(&left, &at(held.place.as_ref()), view);
     if let Some(change) = &held.change {
         text.push_str(&rows(change.key.kind, change.fields(), None, view));
     }

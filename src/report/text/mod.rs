@@ -13,8 +13,7 @@ pub use plan::plan;
 
 use std::time::Duration;
 
-use unicode_width::UnicodeWidthStr as _;
-
+use crate::report::fit::columns;
 pub use crate::report::line::digits;
 use crate::report::line::{self, Line, Part, foreign};
 use crate::report::{Role, TextView};
@@ -69,8 +68,4 @@ pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
 fn notes(notes: &[Line<'_>], view: &TextView) -> String {
     let word = view.palette.paint(Role::Quiet, "note");
     notes.iter().map(|line| format!("  {word}  {}\n", view.plain(line))).collect()
-}
-
-fn columns(text: &str) -> usize {
-    text.width()
 }
