@@ -9,7 +9,7 @@ use crate::report::prelude::*;
 pub fn request(request: &Request, view: &TextView) -> String {
     let entry = request.operation.entry();
     let (method, path) = (request.method.to_string(), &*request.path_and_query);
-    let line = line![entry.name, " (", foreign(entry.risk.to_string()), " risk): ", foreign(method), " ", code(path)];
+    let line = line![entry.name, " (", entry.risk(), " risk): ", foreign(method), " ", code(path)];
     let body = request.body.as_deref().and_then(|body| std::str::from_utf8(body).ok());
     let body = body.map(|body| format!("\n{}", safe::json(body)));
     view.line(&line) + &body.unwrap_or_default()
@@ -64,7 +64,7 @@ struct DescribedOperation {
     parameters: &'static [Parameter],
     /// What the body is; null where there is none.
     body: Option<&'static str>,
-    risk: String,
+    risk: &'static str,
     side_effect: Option<&'static str>,
     changes_something: bool,
     sent_once: bool,
@@ -82,7 +82,7 @@ impl DescribedOperation {
             path: route.path,
             parameters: route.parameters,
             body: meaning(route.body),
-            risk: entry.risk.to_string(),
+            risk: entry.risk(),
             side_effect: entry.side_effect(),
             changes_something: entry.changes(),
             sent_once: entry.repeat == RetryClass::Once,
@@ -94,7 +94,7 @@ impl DescribedOperation {
         blocks.item(line![self.description]);
         blocks.item(line![foreign(&self.method), " ", self.path]);
         blocks.item(line![
-            foreign(&self.risk),
+            self.risk,
             if self.changes_something { " risk, changes something" } else { " risk, reads" },
             self.side_effect.map(|effect| line![", side effect: ", effect]),
             if self.sent_once { ", sent once" } else { "" },

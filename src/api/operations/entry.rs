@@ -38,19 +38,6 @@ pub enum Operation {
     SecurityEventsScroll,
 }
 
-/// How dangerous an operation is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Risk {
-    /// Changes nothing.
-    Low,
-    /// Changes or makes something that can be restored.
-    Medium,
-    /// Takes something away.
-    High,
-}
-
-words!(Risk { Low = "low", Medium = "medium", High = "high" });
-
 /// What may be done after an answer that proves little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryClass {
@@ -140,8 +127,6 @@ pub struct OperationEntry {
     pub uniform: Route,
     /// Its request in the vendor's published layout.
     pub published: Route,
-    /// How dangerous it is.
-    pub risk: Risk,
     /// Whether it may be repeated.
     pub repeat: RetryClass,
 }
@@ -155,6 +140,15 @@ impl OperationEntry {
     /// Whether it creates, changes or deletes what it is about.
     pub fn changes(&self) -> bool {
         self.repeat == RetryClass::Write
+    }
+
+    /// How dangerous it is: whether it changes nothing, something that can be restored, or takes something away.
+    pub fn risk(&self) -> &'static str {
+        match self.repeat {
+            RetryClass::Read => "low",
+            RetryClass::Write if self.operation == Operation::ObjectDelete => "high",
+            RetryClass::Write | RetryClass::Once => "medium",
+        }
     }
 
     /// The side effect that the reference declares.

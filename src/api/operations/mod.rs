@@ -4,5 +4,5 @@
 mod entry;
 mod table;
 
-pub use entry::{BodyKind, Operation, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route};
+pub use entry::{BodyKind, Operation, OperationEntry, Parameter, ParameterLocation, RetryClass, Route};
 pub use table::TABLE;

@@ -6,7 +6,7 @@ use std::fmt;
 
 use http::Method;
 
-use super::entry::{BodyKind, Operation, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route};
+use super::entry::{BodyKind, Operation, OperationEntry, Parameter, ParameterLocation, RetryClass, Route};
 
 impl Operation {
     /// The row of this operation.
@@ -113,7 +113,6 @@ const fn security_events(operation: Operation, name: &'static str, description: 
         subject: "security events of `{namespace}`",
         uniform: route(Method::POST, EVENTS, &[NAMESPACE], BodyKind::Given(QUERY_BODY)),
         published: route(Method::POST, PUBLISHED_SECURITY, &[NAMESPACE], BodyKind::Given(QUERY_BODY)),
-        risk: Risk::Medium,
         repeat: RetryClass::Once,
     }
 }
@@ -129,7 +128,6 @@ pub static TABLE: [OperationEntry; 13] = [
         subject: "endpoint `{namespace}/{name}`",
         uniform: route(Method::POST, ENDPOINTS, &[NAMESPACE], BodyKind::Given("the endpoint: metadata and spec")),
         published: route(Method::POST, ENDPOINTS, &[NAMESPACE], BodyKind::Given("the endpoint: metadata and spec")),
-        risk: Risk::Medium,
         repeat: RetryClass::Write,
     },
     OperationEntry {
@@ -141,7 +139,6 @@ pub static TABLE: [OperationEntry; 13] = [
         subject: "endpoint `{namespace}/{name}`",
         uniform: route(Method::GET, ENDPOINT, &[NAMESPACE, NAME, FORMAT], BodyKind::None),
         published: route(Method::GET, ENDPOINT, &[NAMESPACE, NAME, FORMAT], BodyKind::None),
-        risk: Risk::Low,
         repeat: RetryClass::Read,
     },
     OperationEntry {
@@ -153,7 +150,6 @@ pub static TABLE: [OperationEntry; 13] = [
         subject: "endpoints of `{namespace}`",
         uniform: route(Method::GET, ENDPOINTS, LIST_PARAMETERS, BodyKind::None),
         published: route(Method::GET, ENDPOINTS, LIST_PARAMETERS, BodyKind::None),
-        risk: Risk::Low,
         repeat: RetryClass::Read,
     },
     OperationEntry {
@@ -165,7 +161,6 @@ pub static TABLE: [OperationEntry; 13] = [
         subject: "endpoint `{namespace}/{name}`",
         uniform: route(Method::PUT, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Given(REPLACE_BODY)),
         published: route(Method::PUT, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Given(REPLACE_BODY)),
-        risk: Risk::Medium,
         repeat: RetryClass::Write,
     },
     OperationEntry {
@@ -177,7 +172,6 @@ pub static TABLE: [OperationEntry; 13] = [
         subject: "endpoint `{namespace}/{name}`",
         uniform: route(Method::DELETE, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Bare),
         published: route(Method::DELETE, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Referred),
-        risk: Risk::High,
         repeat: RetryClass::Write,
     },
     security_events(Operation::SecurityEvents, "svc-api-waf-event-create", "Security Events Query"),
@@ -196,7 +190,6 @@ pub static TABLE: [OperationEntry; 13] = [
             DDOS_FILTER_IN_BODY,
             BodyKind::Parameters("start_time, end_time, network_id, mitigation_id"),
         ),
-        risk: Risk::Low,
         repeat: RetryClass::Read,
     },
     OperationEntry {
@@ -208,7 +201,6 @@ pub static TABLE: [OperationEntry; 13] = [
         subject: "DDoS event `{event_id}` of `{namespace}`",
         uniform: route(Method::GET, EVENT, &[NAMESPACE, EVENT_ID], BodyKind::None),
         published: route(Method::GET, PUBLISHED_DDOS_EVENT, &[NAMESPACE, EVENT_ID], BodyKind::None),
-        risk: Risk::Low,
         repeat: RetryClass::Read,
     },
     OperationEntry {
@@ -220,7 +212,6 @@ pub static TABLE: [OperationEntry; 13] = [
         subject: "DDoS event `{event_id}` of `{namespace}`",
         uniform: route(Method::PUT, EVENT, &[NAMESPACE, EVENT_ID], BodyKind::Given(EDIT_BODY)),
         published: route(Method::PUT, PUBLISHED_DDOS_EVENT, &[NAMESPACE, EVENT_ID], BodyKind::Given(EDIT_BODY)),
-        risk: Risk::Medium,
         repeat: RetryClass::Write,
     },
     OperationEntry {
@@ -232,7 +223,6 @@ pub static TABLE: [OperationEntry; 13] = [
         subject: "upgradable software versions",
         uniform: route(Method::GET, VERSIONS, &[NAMESPACE, OS_VERSION, SW_VERSION], BodyKind::None),
         published: route(Method::GET, PUBLISHED_VERSIONS, &[UNUSED_NAMESPACE, OS_VERSION, SW_VERSION], BodyKind::None),
-        risk: Risk::Low,
         repeat: RetryClass::Read,
     },
     OperationEntry {
@@ -244,7 +234,6 @@ pub static TABLE: [OperationEntry; 13] = [
         subject: "upgrade status of site `{namespace}/{name}`",
         uniform: route(Method::GET, STATUS, &[NAMESPACE, SITE], BodyKind::None),
         published: route(Method::GET, PUBLISHED_STATUS, &[NAMESPACE, SITE], BodyKind::None),
-        risk: Risk::Low,
         repeat: RetryClass::Read,
     },
     OperationEntry {
@@ -256,7 +245,6 @@ pub static TABLE: [OperationEntry; 13] = [
         subject: "security events of `{namespace}`",
         uniform: route(Method::POST, EVENTS, &[NAMESPACE, SCROLL_ID], BodyKind::Parameters("scroll_id")),
         published: route(Method::POST, PUBLISHED_SCROLL, &[NAMESPACE, SCROLL_ID], BodyKind::Parameters("scroll_id")),
-        risk: Risk::Medium,
         repeat: RetryClass::Once,
     },
 ];
@@ -320,7 +308,7 @@ mod tests {
         for entry in &TABLE {
             for layout in Layout::ALL {
                 if entry.changes() {
-                    assert_ne!(entry.risk, Risk::Low, "{}", entry.name);
+                    assert_ne!(entry.risk(), "low", "{}", entry.name);
                     assert_ne!(entry.route(layout).method, Method::GET, "{}", entry.name);
                     assert_eq!(entry.repeat, RetryClass::Write, "{}", entry.name);
                 }

@@ -28,7 +28,7 @@ fn the_list_shows_every_operation_of_the_table() {
     for (entry, shown) in TABLE.iter().zip(operations) {
         assert_eq!(shown["path"], entry.published.path);
         assert_eq!(shown["method"], entry.published.method.as_str());
-        assert_eq!(shown["risk"], entry.risk.to_string());
+        assert_eq!(shown["risk"], entry.risk());
     }
     let ran = stage.run("call --list svc-api-ddos-event-update");
     ran.code(0).stdout_contains("svc-api-ddos-event-update").does_not_say("svc-api-ddos-event-list");
