@@ -62,10 +62,7 @@ pub fn report(annotations: &[Annotation], fallback: &str) -> String {
         "version": "2.1.0",
         "runs": [run],
     });
-    // Text keys, strings, numbers: nothing that fails.
-    let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
-    text.push('\n');
-    text
+    format!("{log:#}\n")
 }
 
 /// What a report of these remarks leaves out, in words; nothing where it is whole.

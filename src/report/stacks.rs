@@ -321,7 +321,7 @@ impl StackList {
             let commands = stack.deleting(&self.commit);
             if !commands.is_empty() {
                 text.push_str("\nIts endpoints stay live and belong to no stack that is planned. To delete them:\n\n");
-                text.push_str(&markdown::fenced("sh", &commands));
+                text.push_str(&markdown::fenced("sh", &(commands.join("\n") + "\n")));
             }
         }
         if others > 0 {

@@ -46,7 +46,7 @@ fn element(line: &Line<'_>) -> String {
 
 /// A line of a fence.
 fn fence_line(line: &Line<'_>) -> String {
-    written(line, |text| safe::line(text).into_owned())
+    written(line, |text| safe::line(text).into_owned()) + "\n"
 }
 
 fn written(line: &Line<'_>, foreign: fn(&str) -> String) -> String {
@@ -121,18 +121,10 @@ fn span(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// A fenced block. A line that begins like the fence cannot end it: the fence is longer.
-pub(super) fn fenced(language: &str, lines: &[String]) -> String {
-    let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    let mut text = format!("{fence}{language}\n");
-    for line in lines {
-        text.push_str(line);
-        text.push('\n');
-    }
-    text.push_str(&fence);
-    text.push('\n');
-    text
+/// A fenced block of whole lines. One that begins like the fence cannot end it: the fence is longer.
+pub(super) fn fenced(language: &str, lines: &str) -> String {
+    let fence = "`".repeat(longest_run(lines).max(2) + 1);
+    format!("{fence}{language}\n{lines}{fence}\n")
 }
 
 /// As many pieces, from the first on, as fit into `room` bytes, and how many they are.

@@ -379,8 +379,7 @@ fn names<'k>(keys: impl Iterator<Item = &'k Key>) -> String {
         let name = if key.is_plain() { code(key.name.as_str()) } else { code(format!("{:?}", key.name.as_str())) };
         scopes.insert(scope, line.and(" ").and(name));
     }
-    let lines: Vec<String> = scopes.values().map(fence_line).collect();
-    fenced("text", &lines)
+    fenced("text", &scopes.values().map(fence_line).collect::<String>())
 }
 
 /// What is blocked, equal reasons together, every name; of a few also what they would do.
@@ -466,16 +465,8 @@ fn diff(changes: &[&Change], room: usize) -> String {
     let (kind, single) = (first.action.kind(), changes.len() == 1);
     let more = |left: usize| if left == 0 { String::new() } else { format!("\nand {} more values\n", digits(left)) };
     let edits = edits::of(first);
-    let mut left = room.saturating_sub(fenced("diff", &[]).len() + more(edits.len()).len());
-    let (mut lines, mut shown) = (Vec::new(), 0);
-    for edit in &edits {
-        let hunk = hunk(edit, kind, single);
-        let size = hunk.iter().map(|line| line.len() + 1).sum();
-        let Some(rest) = left.checked_sub(size) else { break };
-        left = rest;
-        lines.extend(hunk);
-        shown += 1;
-    }
+    let room = room.saturating_sub(fenced("diff", "").len() + more(edits.len()).len());
+    let (lines, shown) = fitting(edits.iter().map(|edit| hunk(edit, kind, single)), room);
     match shown {
         0 if !edits.is_empty() => TOO_LONG.to_owned(),
         shown => fenced("diff", &lines) + &more(edits.len() - shown),
@@ -531,7 +522,7 @@ fn heading<'c>(changes: &[&'c Change], edits: &[ValueEdit]) -> Line<'c> {
 }
 
 /// The lines of one edit. What a new endpoint brings needs no heading of its own.
-fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> Vec<String> {
+fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> String {
     let name = || code(edit.name.clone());
     let lines = edit.lines().into_iter().map(|(sign, text)| (sign.as_str(), code(text)));
     if kind != ActionKind::Replace {
@@ -541,6 +532,5 @@ fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> Vec<String> {
     let place = edit.place.as_ref().filter(|_| single);
     let heading =
         line!["@@ ", name(), why.map(|why| line!["  ", why]), place.map(|place| line!["  ", at(place)]), " @@"];
-    let lines = lines.map(|(sign, text)| fence_line(&line![sign, " ", text]));
-    std::iter::once(fence_line(&heading)).chain(lines).collect()
+    fence_line(&heading) + &lines.map(|(sign, text)| fence_line(&line![sign, " ", text])).collect::<String>()
 }
