@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Allowances, Digest, GuardHit, GuardLimits, GuardName, Plan};
+use super::{Allowances, Digest, GuardHit, GuardLimits, GuardName, Plan, guard};
 use crate::model::Scope;
 
 /// A plan that was approved: the only thing an apply accepts, and [`Plan::approve`] the only way
@@ -122,7 +122,7 @@ impl Plan {
         };
         let allow = allow.clone().or(recorded);
         let guards: Vec<GuardHit> =
-            self.guards_within(limits).into_iter().filter(|guard| !allow.guard(guard.name)).collect();
+            guard::hits(self, limits).into_iter().filter(|guard| !allow.guard(guard.name)).collect();
         if !guards.is_empty() {
             return Err(ApprovalError::Guards { guards });
         }

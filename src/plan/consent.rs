@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
-use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardLimits, GuardName, Plan};
+use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardName, Plan};
 use crate::model::Ownership;
 use crate::model::policy::{KeyAllowance, Prune};
 
@@ -64,12 +64,6 @@ impl Plan {
     /// Who gave the consent to a guard, where the plan records one.
     pub fn allowed(&self, guard: &GuardHit) -> Option<&RecordedConsent> {
         self.allowed.iter().find(|allowed| allowed.name == guard.name.as_str())
-    }
-
-    /// The guards of this plan within `limits`, computed from its changes: what its own list says is
-    /// not read.
-    pub fn guards_within(&self, limits: &GuardLimits) -> Vec<GuardHit> {
-        super::guard::hits(self, limits)
     }
 
     /// The consents to single changes that this plan needs and `allow` does not give, as `--allow`

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FORMAT_VERSION, GuardLimits, Plan};
+use super::{FORMAT_VERSION, GuardLimits, Plan, guard};
 use crate::model::document::{DocumentError, DocumentFormat, kind_of};
 
 /// A plan as a file contains it.
@@ -73,7 +73,7 @@ impl Plan {
     /// The file is not a plan, of another format, altered, or no plan that anybody could have made.
     pub fn from_file(bytes: &[u8]) -> Result<Self, SavedError> {
         let Saved { plan, digest, .. } = FORMAT.read::<Saved<Plan>>(bytes)?;
-        if plan.digest().full() != digest || plan.guards_within(&GuardLimits::default()) != plan.guards {
+        if plan.digest().full() != digest || guard::hits(&plan, &GuardLimits::default()) != plan.guards {
             return Err(FORMAT.altered().into());
         }
         plan.check().map_err(|reason| SavedError::Unsound { reason })?;
