@@ -294,18 +294,12 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
         Part::Others => " not of this change, and an apply makes it as well",
     };
     let title = format!("#### {}\n\n", draw(&Line::count(creates.len(), "create").and(of_part)));
-    let mut blocks = title.clone();
-    for change in creates {
+    let blocks = creates.iter().try_fold(title.clone(), |blocks, change| {
         let one = &[*change];
-        match block(one, &diff(one, usize::MAX), is_open, room.left.saturating_sub(blocks.len())) {
-            Some((block, _)) => blocks.push_str(&block),
-            None => {
-                blocks.clear();
-                break;
-            }
-        }
-    }
-    if !blocks.is_empty() && room.put(&blocks) {
+        let (block, _) = block(one, &diff(one, usize::MAX), is_open, room.left.saturating_sub(blocks.len()))?;
+        Some(blocks + &block)
+    });
+    if blocks.is_some_and(|blocks| room.put(&blocks)) {
         return creates.len();
     }
     let mut table = title + &heads(&["create", "values", "defined in"]);
