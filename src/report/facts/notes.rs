@@ -87,12 +87,10 @@ pub fn lines_of(plan: &Plan, is_selected: impl Fn(&Note) -> bool) -> Vec<Line<'s
 
 /// The line of the notes that have a text and a reason in common.
 fn line(text: &'static str, reason: &str, names: &[String]) -> Line<'static> {
-    let mut line = Line::default();
-    let mut rest = text;
-    while let Some((before, (part, after))) =
-        rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
-    {
-        line = line.and(before).and(match (part, part.split_once('|')) {
+    let mut pieces = text.split("{{");
+    let begin = Line::default().and(pieces.next().unwrap_or_default());
+    pieces.filter_map(|piece| piece.split_once("}}")).fold(begin, |line, (part, after)| {
+        let words = match (part, part.split_once('|')) {
             ("names", _) => Line::some_of(names.iter().cloned(), NAMES),
             ("reason", _) => line![foreign(reason.to_owned())],
             (_, Some((one, many))) => line![if names.len() == 1 { one } else { many }],
@@ -107,10 +105,9 @@ fn line(text: &'static str, reason: &str, names: &[String]) -> Line<'static> {
                 Line::count(names.len(), noun)
             }
             (noun, None) => Line::count(names.len(), noun),
-        });
-        rest = after;
-    }
-    line.and(rest)
+        };
+        line.and(words).and(after)
+    })
 }
 
 /// The text of a note, the reason that it shares with others, and the name of what it is about. In a text,

@@ -352,17 +352,9 @@ fn command(command: &Command) -> String {
 /// `template` with each `{{name}}` replaced by the text that `part` has for the name. What is put in is never looked at
 /// again, so untrusted text cannot name one.
 fn fill(template: &str, mut part: impl FnMut(&str) -> String) -> String {
-    let mut text = String::with_capacity(template.len() + 256);
-    let mut rest = template;
-    while let Some((before, (name, after))) =
-        rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
-    {
-        text.push_str(before);
-        text.push_str(&part(name));
-        rest = after;
-    }
-    text.push_str(rest);
-    text
+    let mut pieces = template.split("{{");
+    let begin = pieces.next().unwrap_or_default().to_owned();
+    pieces.filter_map(|piece| piece.split_once("}}")).fold(begin, |text, (name, after)| text + &part(name) + after)
 }
 
 /// The data as JSON that cannot end its element.
