@@ -108,15 +108,10 @@ fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
     }
-    let mut plain = String::with_capacity(text.len());
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\u{1b}' => drop(characters.by_ref().find(char::is_ascii_alphabetic)),
-            other => plain.push(other),
-        }
-    }
-    Cow::Owned(plain)
+    let mut pieces = text.split('\u{1b}');
+    let begin = pieces.next().unwrap_or_default().to_owned();
+    let plain = pieces.filter_map(|piece| piece.split_once(|c: char| c.is_ascii_alphabetic()));
+    Cow::Owned(plain.fold(begin, |text, (_, after)| text + after))
 }
 
 #[cfg(test)]

@@ -15,14 +15,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     if is_plain || !text.chars().any(is_unsafe) {
         return log(text);
     }
-    let mut clean = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        if is_unsafe(character) {
-            clean.extend(character.escape_default());
-        } else {
-            clean.push(character);
-        }
-    }
+    let clean = rewritten(text, |_, c| is_unsafe(c).then(|| c.escape_default().to_string().into()));
     Cow::Owned(log(&clean).into_owned())
 }
 
@@ -88,8 +81,7 @@ pub fn shell(word: &str) -> String {
 /// A byte of a word between `$'` and `'`, where a shell and a runner give no other character a meaning.
 fn shell_byte(byte: u8) -> String {
     match byte {
-        b'\'' | b'\\' | b'`' | b'#' | b':' => format!("\\x{byte:02x}"),
-        b' '..=b'~' => char::from(byte).to_string(),
+        b' '..=b'~' if !b"'\\`#:".contains(&byte) => char::from(byte).to_string(),
         _ => format!("\\x{byte:02x}"),
     }
 }
