@@ -12,7 +12,7 @@ use super::ApplyOptions;
 use super::service::ObjectService;
 use super::step::{EarlierProgress, INTERRUPTED, Worker};
 use super::verify;
-use crate::model::{Key, Namespace};
+use crate::model::{Key, Namespace, counted};
 use crate::plan::{ActionKind, Change, Plan, Waves};
 use crate::run::{
     ChangeProgress, ChangeResult, ChangeStep, Outcome, RunClosing, RunEvent, RunObserver, RunRecord, RunRecorder,
@@ -149,11 +149,8 @@ fn held_by(
 
 /// How many creates and replaces of each namespace were not made.
 fn undone<'k>(steps: &BTreeMap<&'k Key, ChangeStep>) -> BTreeMap<&'k Namespace, usize> {
-    let mut undone = BTreeMap::new();
-    for (key, _) in steps.iter().filter(|(_, step)| step.action != ActionKind::Delete && !step.result.is_done()) {
-        *undone.entry(&key.namespace).or_default() += 1;
-    }
-    undone
+    let undone = steps.iter().filter(|(_, step)| step.action != ActionKind::Delete && !step.result.is_done());
+    counted(undone.map(|(key, _)| &key.namespace))
 }
 
 /// Why a delete may not be sent, if so, by what of its namespace was not made.

@@ -15,3 +15,10 @@ pub(crate) fn grouped<K: Ord + Clone, V>(pairs: impl IntoIterator<Item = (K, V)>
     }
     groups
 }
+
+/// How many there are of each.
+pub(crate) fn counted<K: Ord>(values: impl IntoIterator<Item = K>) -> BTreeMap<K, usize> {
+    let mut numbers = BTreeMap::new();
+    values.into_iter().for_each(|value| *numbers.entry(value).or_default() += 1);
+    numbers
+}

@@ -2,7 +2,6 @@
 //! is a part like any other and hides none.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -15,7 +14,7 @@ use super::line::{Line, Part};
 use super::view::View;
 use super::{Applied, Report, TextView, Validation, sarif, time};
 use crate::drift::{Check, Shard, Verdict};
-use crate::model::{Key, SourceLocation, grouped, words};
+use crate::model::{Key, SourceLocation, counted, grouped, words};
 use crate::plan::{ActionKind, Digest, Plan};
 
 /// Names that a list of stacks without an end of its own shows.
@@ -345,9 +344,7 @@ impl<'a> Fleet<'a> {
 
     /// How many stacks have which state, without those that none has.
     pub(super) fn states(&self) -> impl Iterator<Item = (usize, StackState)> {
-        let mut numbers: BTreeMap<StackState, usize> = BTreeMap::new();
-        self.parts.iter().for_each(|part| *numbers.entry(part.state()).or_default() += 1);
-        numbers.into_iter().map(|(state, number)| (number, state))
+        counted(self.parts.iter().map(|part| part.state())).into_iter().map(|(state, number)| (number, state))
     }
 
     /// How many stacks have which state, and the changes of all plans or what all checks found.

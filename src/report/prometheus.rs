@@ -2,7 +2,6 @@
 //! and labels are stable; only endpoints that are not in sync have series of their own, so that the
 //! number of series follows the trouble and not the tenant.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use jiff::Timestamp;
@@ -10,7 +9,7 @@ use jiff::Timestamp;
 use super::fleet::Fleet;
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
-use crate::model::Scope;
+use crate::model::{Scope, counted};
 use crate::plan::{ActionKind, ScopeRead};
 use crate::run::{RunDocument, RunStatus, StepResult};
 
@@ -101,10 +100,8 @@ const METRICS: [(&str, &str, Sample); 8] = [
         "trueup_drift_endpoints",
         "Endpoints of a namespace, or objects of another kind, by their verdict.",
         |text, check| {
-            let mut numbers: BTreeMap<(Scope, Verdict), usize> = BTreeMap::new();
-            for (key, object) in &check.verdicts.objects {
-                *numbers.entry((key.into(), object.verdict)).or_default() += 1;
-            }
+            let verdicts = check.verdicts.objects.iter().map(|(key, object)| (Scope::from(key), object.verdict));
+            let numbers = counted(verdicts);
             let in_sync = check.plan.in_sync_by_list();
             for (list, _) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
                 for verdict in Verdict::ALL {

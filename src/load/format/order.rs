@@ -2,7 +2,6 @@
 //! above it, the comment behind it, and the deeper comment lines below it; blank lines stay where they are. A mapping
 //! whose text leaves any doubt keeps its order.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use super::meaning;
@@ -10,6 +9,7 @@ use crate::kind::{self, place_in_file, snake};
 use crate::load::level::Level;
 use crate::load::splice::{Splice, line_end, line_start, own_comments_above, spliced_part};
 use crate::load::tree::{NodeId, NodeShape, Tree};
+use crate::model::counted;
 
 /// The edits that bring a document into canonical form.
 pub(super) fn edits(tree: &Tree<'_>, text: &str) -> Vec<Splice> {
@@ -73,16 +73,13 @@ impl Writer<'_> {
 
     /// The keys of a mapping in snake case.
     fn spelled(&self, entries: &[Entry]) -> Vec<Splice> {
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for entry in entries {
-            *counts.entry(&entry.name).or_default() += 1;
-        }
+        let counts = counted(entries.iter().map(|entry| &entry.name));
         let spelled = |entry: &Entry| {
             let written = meaning::text(self.tree, entry.key).filter(|written| *written != entry.name)?;
             let range = self.tree.node(entry.key).range.clone();
             let slice = self.text.get(range.clone()).filter(|slice| slice.contains(written))?;
             let text = slice.replacen(written, &entry.name, 1);
-            (counts[&*entry.name] == 1).then_some(Splice { range, text })
+            (counts[&entry.name] == 1).then_some(Splice { range, text })
         };
         entries.iter().filter_map(spelled).collect()
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::edits;
-use crate::model::{Namespace, RunId};
+use crate::model::{Namespace, RunId, counted};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
 use crate::report::line::{Line, code, quoted};
 use crate::report::{Role, TextView, safe};
@@ -176,10 +176,7 @@ pub fn annotates(plan: &Plan) -> impl Iterator<Item = Line<'_>> {
 
 /// How many changes of a kind take over what no stack owns, or another one.
 fn adopted(plan: &Plan, kind: ActionKind) -> Option<Line<'_>> {
-    let mut numbers: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-    for change in plan.changes.iter().filter(|change| change.action.kind() == kind && change.adopts()) {
-        *numbers.entry(change.taken_from()).or_default() += 1;
-    }
+    let numbers = counted(plan.of_kind(kind).filter(|change| change.adopts()).map(Change::taken_from));
     let words = numbers.iter().map(|(from, number)| match from {
         Some(from) if plan.stack.is_none() => {
             line![*number, " taken from stack ", code(*from), ": no stack owns it afterwards"]

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::marker;
 use super::{alarm, code_span, command, draw, element, fence_line, fenced, fitting, heads, row, table};
-use crate::model::{Key, Scope};
+use crate::model::{Key, Scope, counted};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::TextView;
 use crate::report::facts::check::{Row, Value};
@@ -427,14 +427,8 @@ fn would(change: &Change, now: Option<Timestamp>) -> Line<'_> {
 
 /// Counts by namespace and kind, where anything is to be done or unknown.
 fn namespaces(plan: &Plan) -> String {
-    let mut changes: BTreeMap<(Scope, ActionKind), usize> = BTreeMap::new();
-    for change in &plan.changes {
-        *changes.entry(((&change.key).into(), change.action.kind())).or_default() += 1;
-    }
-    let mut held: BTreeMap<Scope, usize> = BTreeMap::new();
-    for one in &plan.blocked {
-        *held.entry((&one.key).into()).or_default() += 1;
-    }
+    let changes = counted(plan.changes.iter().map(|change| (Scope::from(&change.key), change.action.kind())));
+    let held = counted(plan.blocked.iter().map(|held| Scope::from(&held.key)));
     let heads = ["namespace", "create", "replace", "delete", "blocked", "in sync"];
     let mut table = Table::new(heads).right(1..heads.len());
     for (list, scope) in plan.scope.iter().filter(|(_, scope)| scope.selected) {
