@@ -8,7 +8,7 @@ use super::ApplyOptions;
 use super::service::ObjectService;
 use super::target_state::TargetState;
 use crate::kind::KindName;
-use crate::model::{Field, Key, LiveItem, Namespace};
+use crate::model::{Field, Key, LiveItem, Namespace, gathered};
 use crate::plan::{Action, Change, Plan};
 use crate::run::{ChangeStep, RunEvent, RunObserver, Verification};
 
@@ -60,10 +60,8 @@ async fn again<'p, S: ObjectService>(
     options: &ApplyOptions,
     mut unread: Option<String>,
 ) -> (Vec<(&'p Change, Vec<Field>)>, Option<String>) {
-    let mut of: BTreeMap<(&Namespace, KindName), Vec<_>> = BTreeMap::new();
-    for entry in left {
-        of.entry((&entry.0.key.namespace, entry.0.key.kind)).or_default().push(entry);
-    }
+    let of = left.into_iter().map(|entry| ((&entry.0.key.namespace, entry.0.key.kind), entry));
+    let of: BTreeMap<(&Namespace, KindName), Vec<_>> = gathered(of);
     let mut still = Vec::new();
     if !of.is_empty() {
         unread = None;

@@ -15,7 +15,7 @@ use crate::file::{FileError, FileMode, limit, real_path, slashed};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
 use crate::load::{self, Config, LoadOptions, SourceFile};
-use crate::model::{Definition, Key, Object, SourceLocation};
+use crate::model::{Definition, Key, Object, SourceLocation, gathered};
 use crate::report::schema::{self, DefinitionKind};
 use crate::report::{safe, text};
 
@@ -78,10 +78,7 @@ impl<'a> DefinitionTarget<'a> {
         let has_others = matches!(loaded, Some(Err(_)));
         let loaded = loaded.and_then(Result::ok);
         let (defined, removed) = loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
-        let mut files: BTreeMap<Arc<str>, Vec<Key>> = BTreeMap::new();
-        for (key, definition) in &defined {
-            files.entry(definition.file.clone()).or_default().push(key.clone());
-        }
+        let files = gathered(defined.iter().map(|(key, definition)| (definition.file.clone(), key.clone())));
         let below = full.strip_prefix(root).map(slashed).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = context.global.env.clone();

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::verdict::judged;
 use super::{ObjectVerdict, Verdict, Verdicts};
-use crate::model::{Field, Json, Key, ValueDigest, words};
+use crate::model::{Field, Json, Key, ValueDigest, gathered, words};
 use crate::plan::{Action, Cause, FieldChange, Note, Plan, ScopeRead};
 
 /// The file: a document of `kind: acknowledgements`.
@@ -237,11 +237,7 @@ impl Plan {
 
 /// The fields of each object in which something is live that its definition does not name, with their whole live values.
 fn unnamed(plan: &Plan) -> BTreeMap<&Key, BTreeMap<Field, &ValueDigest>> {
-    let mut unnamed: BTreeMap<&Key, BTreeMap<Field, &ValueDigest>> = BTreeMap::new();
-    for (key, field, value) in plan.notes.iter().filter_map(Note::unnamed) {
-        unnamed.entry(key).or_default().insert(field, value);
-    }
-    unnamed
+    gathered(plan.notes.iter().filter_map(Note::unnamed).map(|(key, field, value)| (key, (field, value))))
 }
 
 #[cfg(test)]

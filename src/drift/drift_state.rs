@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Verdicts;
 use crate::model::document::{DocumentError, DocumentFormat};
-use crate::model::{Desired, Field, Key, Ownership, RunId, ValueDigest};
+use crate::model::{Desired, Field, Key, Ownership, RunId, ValueDigest, gathered};
 use crate::plan::{Cause, Change, Note, Plan, ScopeRead};
 
 const FORMAT: DocumentFormat = DocumentFormat {
@@ -150,11 +150,8 @@ impl DriftState {
     /// The state that knows no more than since when these values have drifted.
     #[must_use]
     pub fn of_seen(seen: impl IntoIterator<Item = (Key, Option<Field>, SeenSince)>) -> Self {
-        let mut state = Self::default();
-        for (key, field, seen) in seen {
-            state.drift.entry(key).or_default().push(DriftEntry { field, value: None, seen });
-        }
-        state
+        let entries = seen.into_iter().map(|(key, field, seen)| (key, DriftEntry { field, value: None, seen }));
+        Self { drift: gathered(entries), ..Self::default() }
     }
 
     /// The state as a file contains it, a final line break included.

@@ -16,6 +16,13 @@ pub(crate) fn grouped<K: Ord + Clone, V>(pairs: impl IntoIterator<Item = (K, V)>
     groups
 }
 
+/// The values of each key, by the key.
+pub(crate) fn gathered<K: Ord, V, C: Default + Extend<V>>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, C> {
+    let mut groups: BTreeMap<K, C> = BTreeMap::new();
+    pairs.into_iter().for_each(|(key, value)| groups.entry(key).or_default().extend([value]));
+    groups
+}
+
 /// How many there are of each.
 pub(crate) fn counted<K: Ord>(values: impl IntoIterator<Item = K>) -> BTreeMap<K, usize> {
     let mut numbers = BTreeMap::new();

@@ -32,7 +32,7 @@ pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use document::{DocumentError, kind_of};
 pub use field::{Field, FieldError};
 pub use field_digest::{KeyDigest, key_digest};
-pub(crate) use group::{counted, grouped};
+pub(crate) use group::{counted, gathered, grouped};
 pub use key::{Key, NAME_RULE, Name, NameError, Namespace, Scope};
 pub use layout::Layout;
 pub use live::{ListRead, Live, LiveItem, LiveObject, ReferredDelete, RelatedObject, UnknownField, UnsupportedItem};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Action, ActionKind, BlockReason, Change, Note, Plan};
 use crate::diff::{self, CompareOptions};
 use crate::kind::KindName;
-use crate::model::{Key, Name, Object};
+use crate::model::{Key, Name, Object, gathered};
 
 impl Plan {
     /// Blocks the deletes in whose place a blocked create may be meant: of the same name in another namespace, and of the
@@ -20,10 +20,9 @@ impl Plan {
         if creates.is_empty() {
             return false;
         }
-        let mut created: BTreeMap<(KindName, &Name), Vec<&Object>> = BTreeMap::new();
-        for change in self.of_kind(ActionKind::Create) {
-            created.entry((change.key.kind, &change.key.name)).or_default().push(change.action.object());
-        }
+        let created = self.of_kind(ActionKind::Create).map(|change| change.action.object());
+        let created: BTreeMap<_, Vec<&Object>> =
+            gathered(created.map(|object| ((object.key.kind, &object.key.name), object)));
         let unreplaced = |change: &Change| {
             let (key, gone) = (&change.key, change.action.object());
             let may_replace = |create: &&Key| {

@@ -7,7 +7,7 @@ use super::owner::Owner;
 use super::{Action, ActionKind, Change, Counts, Ignore, Plan, PlanOrigin, ScopeRead};
 use crate::kind::KindName;
 use crate::model::policy::{Prune, Safeguards};
-use crate::model::{Key, ListRead, Live, LiveItem, Namespace, Ownership, Scope};
+use crate::model::{Key, ListRead, Live, LiveItem, Namespace, Ownership, Scope, gathered};
 
 impl Plan {
     /// Checks that the changes agree with their keys, with the scope and with the settings.
@@ -113,12 +113,9 @@ impl Plan {
     /// What the guards count: each namespace in which something is replaced or deleted, with the kinds of that and all others
     /// that were read there.
     pub fn counted(&self) -> BTreeMap<Namespace, BTreeSet<KindName>> {
-        let mut counted: BTreeMap<Namespace, BTreeSet<KindName>> = BTreeMap::new();
-        for change in &self.changes {
-            if matches!(change.action.kind(), ActionKind::Replace | ActionKind::Recreate | ActionKind::Delete) {
-                counted.entry(change.key.namespace.clone()).or_default().insert(change.key.kind);
-            }
-        }
+        let counts = |kind: ActionKind| matches!(kind, ActionKind::Replace | ActionKind::Recreate | ActionKind::Delete);
+        let keys = self.changes.iter().filter(|change| counts(change.action.kind())).map(|change| &change.key);
+        let mut counted: BTreeMap<_, BTreeSet<_>> = gathered(keys.map(|key| (key.namespace.clone(), key.kind)));
         for (scope, state) in &self.scope {
             if let (ScopeRead::Complete { .. }, Some(kinds)) = (&state.read, counted.get_mut(&scope.namespace)) {
                 kinds.insert(scope.kind);

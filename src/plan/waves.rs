@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, ActionKind, Change, FieldChange};
 use crate::kind::{self, KindName, Target};
-use crate::model::{Json, Key, Name, Namespace, Object, RelatedObject};
+use crate::model::{Json, Key, Name, Namespace, Object, RelatedObject, gathered};
 
 /// The changes of a plan in waves: each waits for those before it.
 #[derive(Debug, Clone, Default)]
@@ -37,10 +37,8 @@ fn in_order<'a>(changes: &'a [Change], needs: &BTreeMap<&'a Key, BTreeSet<&'a Ke
     let mut left: Vec<&Change> = changes.iter().collect();
     let mut done: BTreeSet<&Key> = BTreeSet::new();
     while !left.is_empty() {
-        let mut written: BTreeMap<&Namespace, Vec<&Key>> = BTreeMap::new();
-        for change in left.iter().filter(|change| !is_delete(change)) {
-            written.entry(&change.key.namespace).or_default().push(&change.key);
-        }
+        let written = left.iter().filter(|change| !is_delete(change)).map(|change| &change.key);
+        let written: BTreeMap<&Namespace, Vec<&Key>> = gathered(written.map(|key| (&key.namespace, key)));
         let waits_for_write = |delete: &Change, behind: Option<&BTreeSet<&Key>>| {
             let mut writes = written.get(&delete.key.namespace).into_iter().flatten();
             writes.any(|key| behind.is_none_or(|behind| !behind.contains(key)))
@@ -78,10 +76,8 @@ fn behind_deletes<'a>(
     changes: &'a [Change],
     needs: &BTreeMap<&'a Key, BTreeSet<&'a Key>>,
 ) -> BTreeMap<&'a Key, BTreeSet<&'a Key>> {
-    let mut waiting: BTreeMap<&Key, Vec<&Key>> = BTreeMap::new();
-    for (key, needed) in needs {
-        needed.iter().for_each(|needed| waiting.entry(needed).or_default().push(key));
-    }
+    let waiting = needs.iter().flat_map(|(key, needed)| needed.iter().map(|needed| (*needed, *key)));
+    let waiting: BTreeMap<&Key, Vec<&Key>> = gathered(waiting);
     let deletes: BTreeSet<&Key> = changes.iter().filter(|change| is_delete(change)).map(|change| &change.key).collect();
     let behind = reached(&deletes, |key| waiting.get(key).into_iter().flatten().copied());
     let before =
@@ -127,10 +123,8 @@ fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
     let mut deletes: BTreeSet<&Key> = keys_of(ActionKind::Delete).collect();
     let mut needs: BTreeMap<&Key, BTreeSet<&Key>> = BTreeMap::new();
     // What moves to another namespace is there before it is gone here.
-    let mut moved: BTreeMap<(KindName, &Name), Vec<&Key>> = BTreeMap::new();
-    for key in creates.iter().filter(|_| !deletes.is_empty()) {
-        moved.entry((key.kind, &key.name)).or_default().push(key);
-    }
+    let moved = creates.iter().filter(|_| !deletes.is_empty()).map(|key| ((key.kind, &key.name), *key));
+    let moved: BTreeMap<(KindName, &Name), Vec<&Key>> = gathered(moved);
     for key in &deletes {
         if let Some(created) = moved.get(&(key.kind, &key.name)) {
             needs.entry(key).or_default().extend(created);

@@ -11,7 +11,7 @@ use super::check_document::{CheckDocument, SavedResult, SavedStack};
 use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
 use super::{safe, time};
 use crate::drift::{Check, Shard};
-use crate::model::{Namespace, grouped};
+use crate::model::{Namespace, gathered, grouped};
 use crate::plan::Plan;
 
 /// How far the clock of a checker may be ahead.
@@ -232,10 +232,8 @@ impl StackId {
 
 /// The directories, with their environments, that several stacks have.
 fn alike<'i>(ids: impl Iterator<Item = &'i StackId>) -> BTreeSet<(String, Option<String>)> {
-    let mut known: BTreeMap<_, BTreeSet<&Option<StackIdentity>>> = BTreeMap::new();
-    for StackId { directory, environment, identity, .. } in ids {
-        known.entry((directory.clone(), environment.clone())).or_default().insert(identity);
-    }
+    let known = ids.map(|id| ((id.directory.clone(), id.environment.clone()), &id.identity));
+    let known: BTreeMap<_, BTreeSet<&Option<StackIdentity>>> = gathered(known);
     known.into_iter().filter(|(_, stacks)| stacks.len() > 1).map(|(name, _)| name).collect()
 }
 

@@ -27,7 +27,7 @@ use super::source_map::written;
 use super::splice::{Splice, spliced};
 use super::text::SourceText;
 use crate::kind;
-use crate::model::{Field, Json, Key, Object};
+use crate::model::{Field, Json, Key, Object, gathered};
 
 /// A live value that a definition is to take over.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,12 +112,9 @@ pub enum NotEditable {
 
 /// The edits that take the live values over into the files of `loaded`. Nothing is written.
 pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
-    let mut by_file: BTreeMap<Arc<str>, Vec<&ValueToAdopt>> = BTreeMap::new();
-    for wanted in wanted {
-        if let Some(definition) = loaded.desired.definitions.get(&wanted.key) {
-            by_file.entry(definition.file.clone()).or_default().push(wanted);
-        }
-    }
+    let file = |wanted: &ValueToAdopt| Some(loaded.desired.definitions.get(&wanted.key)?.file.clone());
+    let by_file = wanted.iter().filter_map(|wanted| Some((file(wanted)?, wanted)));
+    let by_file: BTreeMap<Arc<str>, Vec<&ValueToAdopt>> = gathered(by_file);
     let mut edits = AdoptedEdits::default();
     let mut overlays: BTreeMap<&Arc<str>, BTreeSet<&Arc<str>>> = BTreeMap::new();
     for definition in loaded.desired.definitions.values() {
@@ -155,10 +152,8 @@ impl Editor<'_> {
             wanted.iter().for_each(|one| edits.add(one, Err(NotEditable::Link)));
             return;
         }
-        let mut of_key: BTreeMap<&Key, Vec<usize>> = BTreeMap::new();
-        for (at, one) in wanted.iter().enumerate() {
-            of_key.entry(&one.key).or_default().push(at);
-        }
+        let of_key = wanted.iter().enumerate().map(|(at, one)| (&one.key, at));
+        let of_key: BTreeMap<&Key, Vec<usize>> = gathered(of_key);
         let mut made = vec![Err(NotEditable::Withdrawn); wanted.len()];
         let mut now = String::with_capacity(text.len());
         let read = parts(&self.file, &text).into_iter().map(|part| Some((part, self.endpoints(part)?)));

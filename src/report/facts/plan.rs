@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::edits;
-use crate::model::{Namespace, RunId, counted};
+use crate::model::{Namespace, RunId, counted, gathered};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
 use crate::report::line::{Line, code, quoted};
 use crate::report::{Role, TextView, safe};
@@ -160,10 +160,8 @@ pub fn headline<'p>(plan: &'p Plan, more: impl IntoIterator<Item = Line<'p>>) ->
 /// The changes of ownership annotations alone, in a line for each stack that they take objects from: those of no other
 /// stack need no review of their own.
 pub fn annotates(plan: &Plan) -> impl Iterator<Item = Line<'_>> {
-    let mut names: BTreeMap<Option<(&str, &str)>, Vec<String>> = BTreeMap::new();
-    for change in plan.changes.iter().filter(|change| change.action.kind() == ActionKind::Annotate) {
-        names.entry(change.transfer()).or_default().push(change.key.to_string());
-    }
+    let names = plan.of_kind(ActionKind::Annotate).map(|change| (change.transfer(), change.key.to_string()));
+    let names: BTreeMap<_, Vec<String>> = gathered(names);
     names.into_iter().map(|(stacks, names)| {
         let what = match stacks {
             Some((from, to)) => line!["handed over from stack ", code(from), " to stack ", code(to)],
