@@ -9,7 +9,7 @@ use crate::model::{Json, Layout, Namespace, neutral};
 
 use super::error::ApiError;
 use super::operations::Operation;
-use super::reader::{Reader, Writer, unbuilt};
+use super::reader::{Reader, Writer};
 use super::request::{Request, RequestError};
 use super::retry::AttemptHistory;
 use super::turn::WriteFailure;
@@ -193,8 +193,7 @@ pub async fn list(reader: &Reader, namespace: &Namespace, filter: &DdosFilter) -
     let filters = [("start_time", &filter.start_time), ("end_time", &filter.end_time)];
     let mut parameters = vec![("namespace", namespace.as_str())];
     parameters.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))));
-    let request = Request::build(Operation::DdosList, reader.layout(), &parameters, None);
-    let list: EventList = reader.question(Operation::DdosList, request).await?.json()?;
+    let list: EventList = reader.question(Operation::DdosList, &parameters, None).await?.json()?;
     Ok(list.events)
 }
 
@@ -204,8 +203,7 @@ pub async fn list(reader: &Reader, namespace: &Namespace, filter: &DdosFilter) -
 /// [`ApiError::is_absent`] where it is not there.
 pub async fn show(reader: &Reader, namespace: &Namespace, event_id: &str) -> Result<DdosEvent, ApiError> {
     let parameters = [("namespace", namespace.as_str()), ("event_id", event_id)];
-    let request = Request::build(Operation::DdosShow, reader.layout(), &parameters, None);
-    let answer = reader.question(Operation::DdosShow, request).await?;
+    let answer = reader.question(Operation::DdosShow, &parameters, None).await?;
     let mut one: OneEvent = answer.json()?;
     if one.event.id.is_empty() {
         one.event.id = event_id.to_owned();
@@ -242,8 +240,8 @@ pub async fn edit(
             return Err(DdosEditError::Moved { id: neutral(&shown.id, 100), now: Box::new(now) });
         }
         let request = edit.request(turn.reader().layout(), namespace, &now);
-        let request =
-            request.map_err(|error| DdosEditError::Unconfirmed(unbuilt(Operation::DdosEdit, "DDoS event", &error)))?;
+        let unbuilt = |error| DdosEditError::Unconfirmed(ApiError::unbuilt(Operation::DdosEdit, "DDoS event", &error));
+        let request = request.map_err(unbuilt)?;
         match turn.change(&request, &mut tried).await {
             Ok(()) => return Ok(()),
             Err(WriteFailure { again: Some(after), .. }) => writer.reader().wait(after).await,

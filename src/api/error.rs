@@ -6,6 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::operations::Operation;
+use super::request::RequestError;
 
 /// A request that did not end well.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -149,6 +150,12 @@ const UNAVAILABLE: i64 = 14;
 const PENDING_CHANGE: &str = "DNS zone change is pending";
 
 impl ApiError {
+    /// The failure of a request that could not be built.
+    pub(super) fn unbuilt(operation: Operation, subject: impl Into<String>, error: &RequestError) -> Self {
+        let failure = Failure::NotBuilt { reason: error.to_string() };
+        Self { operation, subject: subject.into(), failure, request_id: None }
+    }
+
     /// Whether the request can have taken effect.
     pub fn certainty(&self) -> Certainty {
         self.failure.certainty()

@@ -2,13 +2,16 @@
 
 use std::str::FromStr;
 
+use bytes::Bytes;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::kind::KindName;
-use crate::model::{Key, Layout, Namespace, ReferredDelete, neutral, words};
+use crate::model::{Json, Key, Layout, Namespace, ReferredDelete, neutral, words};
 
+use super::error::ApiError;
 use super::operations::Operation;
-use super::request::{Request, RequestError};
+use super::request::Request;
 
 /// The format in which an endpoint is fetched (API.md 1.3), in the order of their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -76,46 +79,44 @@ pub enum ListFields {
 ///
 /// # Errors
 /// A name that no path can contain.
-pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request, RequestError> {
+pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request, ApiError> {
     let mut parameters = named(key).to_vec();
     if format != ResponseFormat::Default {
         parameters.push(("response_format", format.as_str()));
     }
-    Ok(Request::build(Operation::ObjectGet, layout, &parameters, None)?.about(key.kind))
+    about(key, Operation::ObjectGet, layout, &parameters, None)
 }
 
 /// Reads the objects of a kind in a namespace.
 ///
 /// # Errors
 /// A name that no path can contain.
-pub fn list(
-    layout: Layout,
-    namespace: &Namespace,
-    kind: KindName,
-    fields: ListFields,
-) -> Result<Request, RequestError> {
+pub fn list(layout: Layout, namespace: &Namespace, kind: KindName, fields: ListFields) -> Result<Request, ApiError> {
     // Any value fills metadata and spec, or the statuses (API.md 1.4).
     let mut parameters = vec![("namespace", namespace.as_str()), ("report_fields", "spec")];
     parameters.extend((fields == ListFields::SpecAndStatus).then_some(("report_status_fields", "status")));
-    Ok(Request::build(Operation::ObjectList, layout, &parameters, None)?.about(kind))
+    let request = Request::build(Operation::ObjectList, layout, &parameters, None);
+    let subject = || format!("endpoints of `{namespace}`");
+    Ok(request.map_err(|error| ApiError::unbuilt(Operation::ObjectList, subject(), &error))?.about(kind))
 }
 
 /// Creates the endpoint `key`; `body` is an object of `metadata` and `spec`.
 ///
 /// # Errors
 /// A name that no path can contain.
-pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, RequestError> {
+pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, ApiError> {
     let parameters = [("namespace", key.namespace.as_str())];
-    let request = Request::written(Operation::ObjectCreate, layout, &parameters, body)?;
-    Ok(Request { subject: subject(key), ..request.about(key.kind) })
+    let request = about(key, Operation::ObjectCreate, layout, &parameters, Some(&json!({})))?;
+    Ok(Request { subject: subject(key), body: written(body), ..request })
 }
 
 /// Replaces an endpoint; `body` is an object of `metadata`, `spec` and, where known, `resource_version`.
 ///
 /// # Errors
 /// A name that no path can contain.
-pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, RequestError> {
-    Ok(Request::written(Operation::ObjectReplace, layout, &named(key), body)?.about(key.kind))
+pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, ApiError> {
+    let request = about(key, Operation::ObjectReplace, layout, &named(key), Some(&json!({})))?;
+    Ok(Request { body: written(body), ..request })
 }
 
 /// Deletes an endpoint. In the published layout the service is asked to refuse it where others refer to
@@ -123,14 +124,30 @@ pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Re
 ///
 /// # Errors
 /// A name that no path can contain.
-pub fn delete(layout: Layout, key: &Key, referred: ReferredDelete) -> Result<Request, RequestError> {
-    let body = (layout == Layout::Published)
-        .then(|| serde_json::json!({ "fail_if_referred": referred == ReferredDelete::Refused }));
-    Ok(Request::build(Operation::ObjectDelete, layout, &named(key), body.as_ref())?.about(key.kind))
+pub fn delete(layout: Layout, key: &Key, referred: ReferredDelete) -> Result<Request, ApiError> {
+    let body = (layout == Layout::Published).then(|| json!({"fail_if_referred": referred == ReferredDelete::Refused}));
+    about(key, Operation::ObjectDelete, layout, &named(key), body.as_ref())
+}
+
+/// A request about the object `key`.
+fn about(
+    key: &Key,
+    operation: Operation,
+    layout: Layout,
+    parameters: &[(&str, &str)],
+    body: Option<&Json>,
+) -> Result<Request, ApiError> {
+    let request = Request::build(operation, layout, parameters, body);
+    Ok(request.map_err(|error| ApiError::unbuilt(operation, subject(key), &error))?.about(key.kind))
+}
+
+/// A body that is an object already, in the place of an empty one.
+fn written(body: &RawValue) -> Option<Bytes> {
+    Some(Bytes::copy_from_slice(body.get().as_bytes()))
 }
 
 /// The endpoint `key` in a message.
-pub(super) fn subject(key: &Key) -> String {
+fn subject(key: &Key) -> String {
     format!("{} `{}`", key.kind, neutral(&format!("{}/{}", key.namespace, key.name), 130))
 }
 

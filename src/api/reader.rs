@@ -19,7 +19,7 @@ use super::error::{ApiError, Failure};
 use super::live::no_errors;
 use super::objects::{self, ListFields, ResponseFormat};
 use super::operations::Operation;
-use super::request::{ReadRequest, Request, RequestError};
+use super::request::{ReadRequest, Request};
 use super::response::{Response, read_date};
 use super::retry::AttemptHistory;
 use super::settings::{ClientProgress, ClientSettings, ClientSettingsError};
@@ -81,12 +81,6 @@ struct AnswerErrors {
     errors: Json,
     code: Option<IgnoredAny>,
     message: Option<IgnoredAny>,
-}
-
-/// The failure of a request that could not be built.
-pub(super) fn unbuilt(operation: Operation, subject: impl Into<String>, error: &RequestError) -> ApiError {
-    let failure = Failure::NotBuilt { reason: error.to_string() };
-    ApiError { operation, subject: subject.into(), failure, request_id: None }
 }
 
 impl Reader {
@@ -163,8 +157,7 @@ impl Reader {
 
     /// [`Self::get`] as it came.
     pub(super) async fn object(&self, key: &Key, format: ResponseFormat) -> Result<RequestAnswer, ApiError> {
-        let request = objects::get(self.layout(), key, format);
-        self.answered(request.map_err(|error| unbuilt(Operation::ObjectGet, objects::subject(key), &error))?).await
+        self.answered(objects::get(self.layout(), key, format)?).await
     }
 
     /// The list of a kind in a namespace as it came.
@@ -172,9 +165,7 @@ impl Reader {
     /// # Errors
     /// Any failure.
     pub async fn list(&self, namespace: &Namespace, kind: KindName, fields: ListFields) -> Result<Response, ApiError> {
-        let request = objects::list(self.layout(), namespace, kind, fields)
-            .map_err(|error| unbuilt(Operation::ObjectList, format!("endpoints of `{namespace}`"), &error))?;
-        Ok(self.answered(request).await?.answer)
+        Ok(self.answered(objects::list(self.layout(), namespace, kind, fields)?).await?.answer)
     }
 
     /// Sends a request that reads.
@@ -183,15 +174,17 @@ impl Reader {
         Ok(RequestAnswer { request, answer })
     }
 
-    /// Sends a request that was just built.
+    /// Sends a request that reads and is not about an object.
     pub(super) async fn question(
         &self,
         operation: Operation,
-        request: Result<Request, RequestError>,
+        parameters: &[(&str, &str)],
+        body: Option<&Json>,
     ) -> Result<RequestAnswer, ApiError> {
-        let request = request.map_err(|error| unbuilt(operation, operation.entry().area.to_lowercase(), &error))?;
-        debug_assert!(!request.operation.entry().changes(), "a reader only looks");
-        self.answered(request).await
+        debug_assert!(!operation.entry().changes(), "a reader only looks");
+        let request = Request::build(operation, self.layout(), parameters, body);
+        let subject = || operation.entry().area.to_lowercase();
+        self.answered(request.map_err(|error| ApiError::unbuilt(operation, subject(), &error))?).await
     }
 }
 
@@ -257,12 +250,11 @@ impl WriteTurn {
     /// [`ApiError::certainty`] shows whether it can have taken effect all the same.
     pub async fn send(
         self,
-        (operation, key): (Operation, &Key),
-        request: Result<Request, RequestError>,
+        key: &Key,
+        request: Result<Request, ApiError>,
         departure: WriteDeparture<'_>,
     ) -> Result<(), WriteFailure> {
-        let unbuilt = |error| unbuilt(operation, objects::subject(key), &error);
-        let request = request.map_err(|error| WriteFailure { error: unbuilt(error), again: None })?;
+        let request = request.map_err(|error| WriteFailure { error, again: None })?;
         self.confirmed(&request, Some(key), departure).await
     }
 

@@ -5,7 +5,6 @@
 use bytes::Bytes;
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::value::RawValue;
 
 use crate::kind::KindName;
 use crate::model::{Json, Layout, neutral};
@@ -102,9 +101,6 @@ pub enum RequestError {
     },
 }
 
-/// Parameters as the table knows them, with their values.
-type Given<'v> = Vec<(&'static Parameter, &'v str)>;
-
 impl Request {
     /// The request of `operation` with these parameters and this body.
     ///
@@ -117,36 +113,9 @@ impl Request {
         parameters: &[(N, V)],
         body: Option<&Json>,
     ) -> Result<Self, RequestError> {
-        let (outline, given) = Self::outline(operation, layout, parameters, body)?;
-        let body = fill_body(operation, operation.entry().route(layout).body, &given, body)?;
-        Ok(Self { body, ..outline })
-    }
-
-    /// The request of an operation that takes a body whole, with a body that is an object already written.
-    ///
-    /// # Errors
-    /// As [`Self::build`].
-    pub(super) fn written<N: AsRef<str>, V: AsRef<str>>(
-        operation: Operation,
-        layout: Layout,
-        parameters: &[(N, V)],
-        body: &RawValue,
-    ) -> Result<Self, RequestError> {
-        let (outline, _) = Self::outline(operation, layout, parameters, None)?;
-        debug_assert!(matches!(operation.entry().route(layout).body, BodyKind::Given(_)), "it takes a body whole");
-        Ok(Self { body: Some(Bytes::copy_from_slice(body.get().as_bytes())), ..outline })
-    }
-
-    /// The request without its body, and the parameters as the table knows them.
-    fn outline<'v, N: AsRef<str>, V: AsRef<str>>(
-        operation: Operation,
-        layout: Layout,
-        parameters: &'v [(N, V)],
-        body: Option<&Json>,
-    ) -> Result<(Self, Given<'v>), RequestError> {
         let entry = operation.entry();
         let route = entry.route(layout);
-        let given: Given<'v> = parameters
+        let given: Vec<(&Parameter, &str)> = parameters
             .iter()
             .map(|(name, value)| match route.parameters.iter().find(|known| known.name == name.as_ref()) {
                 Some(parameter) => Ok((parameter, value.as_ref())),
@@ -169,17 +138,15 @@ impl Request {
             path_and_query.extend(utf8_percent_encode(value, RESERVED));
         }
 
-        let subject = subject(entry, &given, body);
-        let outline = Self {
+        Ok(Self {
             operation,
             method: route.method.clone(),
             path_and_query,
-            body: None,
+            body: fill_body(operation, route.body, &given, body)?,
             content_type: route.body != BodyKind::Bare,
-            subject,
+            subject: subject(entry, &given, body),
             kind: KindName::ENDPOINT,
-        };
-        Ok((outline, given))
+        })
     }
 
     /// The same request about objects of another kind: the five operations differ in nothing but where their paths begin.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::service::{CheckedNamespace, ObjectService, WriteTurn};
-use crate::api::{self, ApiError, CurrentState, Operation, WriteDeparture, WriteFailure, Writer, objects};
+use crate::api::{self, ApiError, CurrentState, WriteDeparture, WriteFailure, Writer, objects};
 use crate::kind::KindName;
 use crate::model::{Key, LiveItem, Namespace, RelatedObject, SealedSecrets};
 use crate::run::{Intent, ObjectBody, WriteRequest};
@@ -82,15 +82,11 @@ impl WriteTurn for HttpTurn<'_> {
 
     async fn send(self, write: &Intent, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
         let (key, layout) = (&write.key, self.turn.reader().layout());
-        let (operation, request) = match &write.request {
-            WriteRequest::Create { body } => {
-                (Operation::ObjectCreate, objects::create(layout, key, &self.unsealed(body)))
-            }
-            WriteRequest::Replace { body } => {
-                (Operation::ObjectReplace, objects::replace(layout, key, &self.unsealed(body)))
-            }
-            WriteRequest::Delete { referred } => (Operation::ObjectDelete, objects::delete(layout, key, *referred)),
+        let request = match &write.request {
+            WriteRequest::Create { body } => objects::create(layout, key, &self.unsealed(body)),
+            WriteRequest::Replace { body } => objects::replace(layout, key, &self.unsealed(body)),
+            WriteRequest::Delete { referred } => objects::delete(layout, key, *referred),
         };
-        self.turn.send((operation, key), request, departure).await
+        self.turn.send(key, request, departure).await
     }
 }

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::model::{Json, Layout, Namespace, neutral, words};
+use crate::model::{Json, Namespace, neutral, words};
 
 pub use counts::{count_by, counts};
 pub use fields::{COUNTED_FIELDS, doubt};
@@ -20,7 +20,6 @@ pub use fields::{COUNTED_FIELDS, doubt};
 use super::error::ApiError;
 use super::operations::Operation;
 use super::reader::Reader;
-use super::request::{Request, RequestError};
 use super::wire::count;
 
 /// Events in one answer: the most that the service gives, and what it gives where nothing is said.
@@ -168,11 +167,8 @@ impl EventQuery {
         format!("{{{}}}", parts.join(", "))
     }
 
-    /// The request of this query.
-    ///
-    /// # Errors
-    /// A namespace that no path can contain.
-    pub fn request(&self, layout: Layout) -> Result<Request, RequestError> {
+    /// The body of its request.
+    fn body(&self) -> Json {
         let mut body = serde_json::json!({ "namespace": self.namespace.as_str(), "query": self.query() });
         let mut put = |key: &str, value: Option<Json>| {
             if let Some(value) = value {
@@ -185,8 +181,7 @@ impl EventQuery {
         put("scroll", self.scroll.then(|| true.into()));
         put("sort", (self.sort == Sort::Ascending).then(|| "ASCENDING".into()));
         put("aggs", (!self.aggregations.is_null()).then(|| self.aggregations.clone()));
-        let parameters = [("namespace", self.namespace.as_str())];
-        Request::build(Operation::SecurityEvents, layout, &parameters, Some(&body))
+        body
     }
 }
 
@@ -268,8 +263,8 @@ pub struct EventPage {
 /// # Errors
 /// Any failure.
 pub async fn query(reader: &Reader, query: &EventQuery) -> Result<EventPage, ApiError> {
-    let answer = reader.question(Operation::SecurityEvents, query.request(reader.layout())).await?;
-    answer.json()
+    let parameters = [("namespace", query.namespace.as_str())];
+    reader.question(Operation::SecurityEvents, &parameters, Some(&query.body())).await?.json()
 }
 
 /// Fetches the next batch of a scrolled query.
@@ -278,8 +273,7 @@ pub async fn query(reader: &Reader, query: &EventQuery) -> Result<EventPage, Api
 /// Any failure; an expired `scroll_id` is a refusal of the service.
 pub async fn scroll(reader: &Reader, namespace: &Namespace, scroll_id: &str) -> Result<EventPage, ApiError> {
     let parameters = [("namespace", namespace.as_str()), ("scroll_id", scroll_id)];
-    let request = Request::build(Operation::SecurityEventsScroll, reader.layout(), &parameters, None);
-    reader.question(Operation::SecurityEventsScroll, request).await?.json()
+    reader.question(Operation::SecurityEventsScroll, &parameters, None).await?.json()
 }
 
 #[cfg(test)]
@@ -320,18 +314,14 @@ mod tests {
 
     #[test]
     fn the_request_holds_only_what_was_said() {
-        let body = |query: &EventQuery| -> Json {
-            let request = query.request(Layout::Uniform).expect("a request");
-            serde_json::from_slice(&request.body.expect("a body")).expect("JSON")
-        };
-        assert_eq!(body(&query()), json!({"namespace": "shop", "query": "{}"}));
+        assert_eq!(query().body(), json!({"namespace": "shop", "query": "{}"}));
         let mut whole = query();
         whole.start_time = Some("1700000000".to_owned());
         whole.end_time = Some("2026-11-21T10:00:00Z".to_owned());
         (whole.limit, whole.scroll, whole.sort) = (Some(500), true, Sort::Ascending);
         whole.aggregations = json!({"by_type": count_by("sec_event_type", 10)});
         assert_eq!(
-            body(&whole),
+            whole.body(),
             json!({"namespace": "shop", "query": "{}", "start_time": "1700000000", "end_time": "2026-11-21T10:00:00Z",
                    "limit": 500, "scroll": true, "sort": "ASCENDING",
                    "aggs": {"by_type": {"field_aggregation": {"field": "SEC_EVENT_TYPE", "topk": 10}}}})

@@ -5,7 +5,7 @@ mod version;
 
 use serde::Deserialize;
 
-use crate::model::{Json, Layout, Namespace};
+use crate::model::{Json, Namespace};
 
 pub use status::{
     Application, ApplicationObject, ImageDownload, Installed, NodeUpgrade, NodesUpgrade, ObjectCondition, OsNode,
@@ -16,28 +16,7 @@ pub use version::compare_versions;
 use super::error::ApiError;
 use super::operations::Operation;
 use super::reader::Reader;
-use super::request::{Request, RequestError};
 use super::wire::nullable;
-
-/// The request for the versions that a site can be upgraded to. The published layout knows no
-/// namespace for it.
-///
-/// # Errors
-/// A namespace that no path can contain.
-pub fn versions_request(
-    layout: Layout,
-    namespace: &Namespace,
-    current_os: Option<&str>,
-    current_sw: Option<&str>,
-) -> Result<Request, RequestError> {
-    let mut parameters = Vec::new();
-    if layout == Layout::Uniform {
-        parameters.push(("namespace", namespace.as_str()));
-    }
-    parameters.extend(current_os.map(|version| ("current_os_version", version)));
-    parameters.extend(current_sw.map(|version| ("current_sw_version", version)));
-    Request::build(Operation::UpgradableVersions, layout, &parameters, None)
-}
 
 /// Reads the versions that a site can be upgraded to, newest first.
 ///
@@ -53,8 +32,10 @@ pub async fn versions(
     struct Versions {
         sw_versions: Vec<String>,
     }
-    let request = versions_request(reader.layout(), namespace, current_os, current_sw);
-    let mut list: Versions = reader.question(Operation::UpgradableVersions, request).await?.json()?;
+    let mut parameters = vec![("namespace", namespace.as_str())];
+    parameters.extend(current_os.map(|version| ("current_os_version", version)));
+    parameters.extend(current_sw.map(|version| ("current_sw_version", version)));
+    let mut list: Versions = reader.question(Operation::UpgradableVersions, &parameters, None).await?.json()?;
     list.sw_versions.sort_by(|one, other| compare_versions(other, one));
     Ok(list.sw_versions)
 }
@@ -76,8 +57,7 @@ pub async fn status(reader: &Reader, namespace: &Namespace, site: &str) -> Resul
         others: serde_json::Map<String, Json>,
     }
     let parameters = [("namespace", namespace.as_str()), ("name", site)];
-    let request = Request::build(Operation::UpgradeStatus, reader.layout(), &parameters, None);
-    let answer = reader.question(Operation::UpgradeStatus, request).await?;
+    let answer = reader.question(Operation::UpgradeStatus, &parameters, None).await?;
     let Inner { sw_upgrade_progress, others } = answer.json::<Answer>()?.upgrade_status;
     match sw_upgrade_progress {
         // What it says of other upgrades is shown with that of the software.
@@ -93,13 +73,16 @@ pub async fn status(reader: &Reader, namespace: &Namespace, site: &str) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::Request;
+    use crate::model::Layout;
 
     #[test]
     fn the_published_layout_asks_for_versions_without_a_namespace() {
-        let namespace = Namespace::parse("system").expect("a name");
+        let parameters =
+            [("namespace", "system"), ("current_os_version", "9.2026.10"), ("current_sw_version", "crt-1")];
         let path = |layout| {
-            let request = versions_request(layout, &namespace, Some("9.2026.10"), Some("crt-1")).expect("a request");
-            request.path_and_query
+            let request = Request::build(Operation::UpgradableVersions, layout, &parameters, None);
+            request.expect("a request").path_and_query
         };
         let query = "current_os_version=9.2026.10&current_sw_version=crt-1";
         assert_eq!(path(Layout::Uniform), format!("/api/config/namespaces/system/upgradable_sw_versions?{query}"));

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use trueup::api::{
-    ApiError, AttemptHistory, BaseUrl, ClientSettings, Operation, Reader, Request, RequestError, Secret, Timing,
-    WriteDeparture, WriteFailure, WriteTurn, Writer, objects,
+    ApiError, AttemptHistory, BaseUrl, ClientSettings, Reader, Request, Secret, Timing, WriteDeparture, WriteFailure,
+    WriteTurn, Writer, objects,
 };
 use trueup::model::{Key, Layout, Namespace, ReferredDelete};
 
@@ -37,29 +37,29 @@ fn departure(tried: &mut AttemptHistory) -> WriteDeparture<'_> {
     WriteDeparture { request_id: "0123456789abcdef", clearance: &|| true, tried }
 }
 
-async fn once(writer: &Writer, of: (Operation, &Key), request: Result<Request, RequestError>) -> Result<(), ApiError> {
-    let sent = writer.turn(0).await.send(of, request, departure(&mut AttemptHistory::default())).await;
+async fn once(writer: &Writer, key: &Key, request: Result<Request, ApiError>) -> Result<(), ApiError> {
+    let sent = writer.turn(0).await.send(key, request, departure(&mut AttemptHistory::default())).await;
     sent.map_err(|failure| failure.error)
 }
 
 impl OneTry for Writer {
     async fn create(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
-        once(self, (Operation::ObjectCreate, key), objects::create(self.reader().layout(), key, body)).await
+        once(self, key, objects::create(self.reader().layout(), key, body)).await
     }
 
     async fn replace(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
-        once(self, (Operation::ObjectReplace, key), objects::replace(self.reader().layout(), key, body)).await
+        once(self, key, objects::replace(self.reader().layout(), key, body)).await
     }
 
     async fn delete(&self, key: &Key, referred: ReferredDelete) -> Result<(), ApiError> {
-        once(self, (Operation::ObjectDelete, key), objects::delete(self.reader().layout(), key, referred)).await
+        once(self, key, objects::delete(self.reader().layout(), key, referred)).await
     }
 }
 
 /// Sends a delete that the service is to refuse where others refer to the object.
 async fn send_delete(turn: WriteTurn, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
     let request = objects::delete(turn.reader().layout(), &cart(), ReferredDelete::Refused);
-    turn.send((Operation::ObjectDelete, &cart()), request, departure).await
+    turn.send(&cart(), request, departure).await
 }
 
 /// A client with the server that it talks to, and the waits that it made.
