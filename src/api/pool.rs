@@ -1,7 +1,6 @@
 //! What the clients of one service can share: its connections, the limit of requests a second and at the same time,
 //! and the memory of answers. A command about several stacks of a tenant has one pool for all of them.
 
-use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
@@ -20,12 +19,6 @@ pub(super) struct SharedLimits {
     pub(super) throttle: RateLimiter,
     pub(super) permits: Arc<Semaphore>,
     pub(super) budget: Budget,
-}
-
-impl fmt::Debug for ClientPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClientPool")
-    }
 }
 
 impl ClientPool {

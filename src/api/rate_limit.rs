@@ -1,7 +1,6 @@
 //! How fast requests leave: waiting and chance as values that the caller passes in, and the limit of
 //! requests a second with its burst, which gives way after a refusal for pace and comes back slowly.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -48,12 +47,6 @@ impl Timing {
 
     pub(super) fn fraction(&self) -> f64 {
         (self.chance)()
-    }
-}
-
-impl fmt::Debug for Timing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pace")
     }
 }
 

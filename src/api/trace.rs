@@ -1,7 +1,6 @@
 //! The ids by which a request is found in the logs of both sides: an `x-request-id` for each request, and the
 //! trace of the caller (W3C Trace Context), of which each request is a span.
 
-use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 /// A trace that a caller began: the text of a `traceparent`, with its `tracestate`.
@@ -74,12 +73,6 @@ impl RequestIds {
 
     fn random(&self) -> std::sync::MutexGuard<'_, fastrand::Rng> {
         self.random.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for RequestIds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestIds").field("parent", &self.parent).finish_non_exhaustive()
     }
 }
 

@@ -214,7 +214,7 @@ pub struct DefinedKeys {
 }
 
 /// The services of a command about several stacks.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Tenants {
     /// Where stacks are searched for that may define what another stack of the call deletes.
     pub tops: RefCell<BTreeSet<PathBuf>>,
@@ -237,7 +237,7 @@ pub struct EmbeddedService {
 }
 
 /// What the stacks of one service share.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Tenant {
     rate_limit: Option<f64>,
     concurrency: Option<usize>,
