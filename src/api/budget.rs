@@ -7,10 +7,12 @@
 //! wait for itself, up to the time of a request.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use tokio::sync::Notify;
+
+use crate::model::share::locked;
 
 /// What is asked for at a time: to ask for each piece would cost more than it saves.
 const STEP: usize = 256 * 1024;
@@ -82,7 +84,7 @@ impl Budget {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.shared.state)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Url;
 use tokio::sync::Semaphore;
 
+use crate::model::share::locked;
 use crate::transport::{self, Answer, Clearance, Proxies, Roots, SendError, causes};
 
 use super::budget::{Budget, Reservation};
@@ -209,7 +210,7 @@ impl Client {
         if matches!(result, Err(Failure::NotCleared)) {
             return result;
         }
-        *self.counts.lock().unwrap_or_else(PoisonError::into_inner).entry(request.operation).or_default() += 1;
+        *locked(&self.counts).entry(request.operation).or_default() += 1;
         if result.is_ok() {
             self.shared.limits().throttle.recover();
             self.report(&ClientProgress::Answered);
@@ -244,7 +245,7 @@ impl Client {
         let mut answer = self.in_time(started, sent).await?;
         *status = Some(answer.status().as_u16());
         if let Some(date) = answer.headers().get(DATE) {
-            *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date.clone());
+            *locked(&self.date) = Some(date.clone());
         }
         let body = self.body(&mut answer, started).await?;
         judge(request, answer.status(), answer.headers(), body, self.settings.token.as_ref())

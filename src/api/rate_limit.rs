@@ -2,8 +2,10 @@
 //! requests a second with its burst, which gives way after a refusal for pace and comes back slowly.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use crate::model::share::locked;
 
 /// A wait that is going on.
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -22,7 +24,7 @@ impl Timing {
         let random = Mutex::new(fastrand::Rng::with_seed(seed));
         Self {
             wait: Arc::new(|time| Box::pin(tokio::time::sleep(time))),
-            chance: Arc::new(move || random.lock().unwrap_or_else(PoisonError::into_inner).f64()),
+            chance: Arc::new(move || locked(&random).f64()),
         }
     }
 
@@ -108,7 +110,7 @@ impl RateLimiter {
     /// How long requests that are ready at `now` have to wait so that all of them can leave then; takes their
     /// places in the row.
     pub(super) fn admit(&self, now: Instant, requests: u32) -> Admission {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
         let LimiterState { interval, pauses, .. } = *state;
         let credit = interval * (self.burst - 1);
         let last = state.next.max(now) + interval * requests.saturating_sub(1);
@@ -118,7 +120,7 @@ impl RateLimiter {
 
     /// Gives back unused places. A pause since then made another row of it.
     pub(super) fn give_back(&self, admission: &Admission, requests: u32) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
         if state.pauses == admission.pauses {
             state.next = state.next.checked_sub(admission.interval * requests).unwrap_or(state.next);
         }
@@ -126,7 +128,7 @@ impl RateLimiter {
 
     /// After a refusal: nothing leaves for `pause`, and from then on at half the pace.
     pub(super) fn slow(&self, now: Instant, pause: Duration) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
         state.interval = (state.interval * 2).clamp(FIRST_SLOW, SLOWEST.max(self.base));
         state.pauses = state.pauses.wrapping_add(1);
         // The credit of the burst is spent: the next one waits out the whole pause.
@@ -135,7 +137,7 @@ impl RateLimiter {
 
     /// After an answer: back towards the pace that was asked for.
     pub(super) fn recover(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
         if state.interval > self.base {
             let faster = state.interval.mul_f64(0.9);
             state.interval = if faster < Duration::from_millis(5) { self.base } else { faster.max(self.base) };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::kind::KindName;
+use crate::model::share::locked;
 use crate::model::{Json, Key, Layout, Namespace};
 
 use super::base_url::BaseUrl;
@@ -129,12 +130,12 @@ impl Reader {
 
     /// Requests sent so far, by operation, repeats included.
     pub fn requests(&self) -> BTreeMap<Operation, u64> {
-        self.client.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.client.counts).clone()
     }
 
     /// What the clock of the service showed when it sent the last answer, to the second.
     pub fn date(&self) -> Option<Timestamp> {
-        read_date(self.client.date.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?)
+        read_date(locked(&self.client.date).as_ref()?)
     }
 
     /// Sends a request that only looks, and returns the answer and whether it says of itself that it is whole.

@@ -1,7 +1,9 @@
 //! The ids by which a request is found in the logs of both sides: an `x-request-id` for each request, and the
 //! trace of the caller (W3C Trace Context), of which each request is a span.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::model::share::locked;
 
 /// A trace that a caller began: the text of a `traceparent`, with its `tracestate`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,23 +58,19 @@ impl RequestIds {
 
     /// The id of a request: a random UUID.
     pub fn request_id(&self) -> String {
-        uuid::Builder::from_random_bytes(self.random().u128(..).to_be_bytes()).into_uuid().to_string()
+        uuid::Builder::from_random_bytes(locked(&self.random).u128(..).to_be_bytes()).into_uuid().to_string()
     }
 
     /// The `traceparent` of a request, a span of its own; nothing where the caller began no trace.
     pub(super) fn span(&self) -> Option<String> {
         let TraceParent { trace, flags, .. } = self.parent.as_ref()?;
-        let span = self.random().u64(1..);
+        let span = locked(&self.random).u64(1..);
         Some(format!("00-{trace}-{span:016x}-{flags}"))
     }
 
     /// The `tracestate` of a request; nothing where the caller gave none.
     pub(super) fn state(&self) -> Option<&str> {
         self.parent.as_ref()?.state.as_deref()
-    }
-
-    fn random(&self) -> std::sync::MutexGuard<'_, fastrand::Rng> {
-        self.random.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

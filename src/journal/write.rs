@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use super::lock::Lock;
 use super::objects::ObjectRun;
 use super::{FORMAT, JournalError, Line, RUNS, history, stored};
 use crate::file::{Directory, FileError};
+use crate::model::share::locked;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
 use crate::state::{Lease, StateStore};
 
@@ -121,7 +122,7 @@ impl Journal {
 
     /// Why it lacks something, if so.
     pub fn failure(&self) -> Option<RecordError> {
-        self.queue.lock().failed.clone()
+        locked(&self.queue.state).failed.clone()
     }
 
     /// Whether its file was removed or replaced, so that the run cannot be shown, resumed or rolled back.
@@ -130,7 +131,7 @@ impl Journal {
     }
 
     fn add(&self, entry: &Line<'_>, urgency: Urgency, notified: Option<Notified>) -> Result<(), RecordError> {
-        let mut state = self.queue.lock();
+        let mut state = locked(&self.queue.state);
         if let Some(error) = &state.failed {
             return Err(error.clone());
         }
@@ -173,7 +174,7 @@ impl RunRecorder for Journal {
 
     async fn close(&self, closing: RunClosing) -> Result<(), RecordError> {
         self.flush(Line::Closing(Cow::Owned(closing)), Urgency::Immediate).await?;
-        self.queue.lock().closed = true;
+        locked(&self.queue.state).closed = true;
         Ok(())
     }
 
@@ -184,7 +185,7 @@ impl RunRecorder for Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        self.queue.lock().ended = true;
+        locked(&self.queue.state).ended = true;
         self.queue.ready.notify_one();
         if let Some(writer) = self.writer.take() {
             // A writer that panicked has nothing left to wait for.
@@ -194,13 +195,9 @@ impl Drop for Journal {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What is to be written next, and who is notified; nothing at the end.
     fn next(&self) -> Option<(Vec<u8>, Vec<Notified>)> {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         while state.lines.is_empty() && !state.ended {
             state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -242,7 +239,7 @@ impl LineWriter {
             }
         }
         if let Medium::Objects(run) = self.medium
-            && self.queue.lock().closed
+            && locked(&self.queue.state).closed
         {
             run.end();
         }
@@ -250,7 +247,7 @@ impl LineWriter {
 
     /// A file that somebody removed or replaced takes every line, and nobody finds it again.
     fn write(&mut self, lines: Vec<u8>, flush: bool) -> Result<(), RecordError> {
-        if let Some(error) = self.queue.lock().failed.clone() {
+        if let Some(error) = locked(&self.queue.state).failed.clone() {
             return Err(error);
         }
         // Nothing is locked here: lines are added meanwhile without waiting for the disk.
@@ -267,7 +264,7 @@ impl LineWriter {
         written.map_err(|reason| {
             // After a failed flush it is unknown what is stored: nothing more is written.
             let error = RecordError { path: self.path.clone(), reason };
-            self.queue.lock().failed.insert(error).clone()
+            locked(&self.queue.state).failed.insert(error).clone()
         })
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use crate::model::share::locked;
 
 /// What a load needs beside the directory.
 #[derive(Debug, Clone, Default)]
@@ -30,12 +32,12 @@ pub struct SecretVariables(Arc<Mutex<BTreeSet<String>>>);
 
 impl SecretVariables {
     pub(super) fn note(&self, names: Vec<String>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
+        locked(&self.0).extend(names);
     }
 
     /// Whether the variable with this name is used for a secret.
     pub fn contain(&self, name: &str) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+        locked(&self.0).contains(name)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Work on many items, shared among as many threads as there are processors.
+//! What threads share: work on many items, among as many as there are processors, and what a mutex protects.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// What comes of each item, in their order. A thread takes so many `at_a_time`: below that, one of its own costs more than
@@ -15,7 +15,7 @@ pub(crate) fn each<T: Send, R: Send, W: FnMut(&mut T) -> R>(
     let left = Mutex::new(parts.enumerate());
     let work = || {
         let (mut worker, mut done) = (worker(), Vec::new());
-        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let next = || locked(&left).next();
         while let Some((at, part)) = next() {
             done.push((at, part.iter_mut().map(&mut worker).collect::<Vec<R>>()));
         }
@@ -31,6 +31,11 @@ pub(crate) fn each<T: Send, R: Send, W: FnMut(&mut T) -> R>(
     });
     done.sort_unstable_by_key(|(at, _)| *at);
     done.into_iter().flat_map(|(_, part)| part).collect()
+}
+
+/// What a mutex protects, whole also where a thread panicked with it: each value is set in one step.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

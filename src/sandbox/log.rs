@@ -6,11 +6,12 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde::Serialize;
 
 use crate::file::{self, FileError};
+use crate::model::share::locked;
 
 /// Bytes of each text of a request that are state.
 const LONGEST_TEXT: usize = 2_048;
@@ -113,7 +114,7 @@ impl Log {
         let traces = [&mut entry.traceparent, &mut entry.tracestate];
         let sent = [&mut entry.version_sent, &mut entry.request_id].into_iter().chain(traces);
         texts.into_iter().chain(sent.flatten()).for_each(shorten);
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.0);
         let largest_file = state.largest_file;
         state.sequence += 1;
         entry.sequence = state.sequence;
@@ -138,7 +139,7 @@ impl Log {
 
     /// The stored entries, oldest first.
     pub fn entries(&self) -> Vec<LogEntry> {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = locked(&self.0);
         state.entries.iter().cloned().collect()
     }
 }

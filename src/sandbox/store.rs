@@ -7,13 +7,15 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, ScopedJoinHandle};
 
 use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable as _, TableDefinition, TableError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
+
+use crate::model::share::locked;
 
 /// Writes that one flush takes at most; bounds the time until the first of them is acknowledged.
 const FLUSH: usize = 4_096;
@@ -167,7 +169,7 @@ impl Store {
 
     /// Queues a batch. Batches become durable in the order of these calls.
     pub fn write(&self, batch: Batch) -> Ticket {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = locked(&self.queue);
         queue.next.0 += 1;
         let ticket = queue.next;
         if let Some(sender) = &queue.sender {
@@ -273,10 +275,10 @@ impl Store {
 
     /// Ends the writer after what is queued. The file is free once the store is dropped too.
     pub fn close(&self) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = locked(&self.queue);
         queue.sender = None;
         drop(queue);
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = locked(&self.writer);
         if let Some(writer) = writer.take() {
             // The thread has reported its panic, and there is nothing left to end.
             let _ = writer.join();
@@ -292,7 +294,7 @@ impl Drop for Store {
 
 /// The keys of the group that no thread has taken yet; `next` is the end of the last one.
 fn next_group(table: &Opened, next: &Mutex<String>) -> Result<Option<Range<String>>, StoreError> {
-    let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut next = locked(next);
     let Some(first) = table.range(next.as_str()..).map_err(StoreError::read)?.next() else { return Ok(None) };
     let (key, _) = first.map_err(StoreError::read)?;
     let start = key.value().to_owned();

@@ -2,7 +2,7 @@
 //! the lock taken watches whether the object changes for as long as the holder says that it lasts, and takes it over only
 //! where it did not. The holder counts from before its last renewal left, less a margin, and sends nothing after that.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use tokio::task::AbortHandle;
 
 use crate::model::document::DocumentFormat;
 use crate::model::neutral;
+use crate::model::share::locked;
 use crate::transport::CLEARED;
 
 use super::bucket::Bucket;
@@ -257,7 +258,7 @@ impl Lease {
     /// # Errors
     /// Why it is not, as a fragment.
     pub fn check(&self) -> Result<(), String> {
-        let state = self.shared.state();
+        let state = locked(&self.shared.state);
         match &state.lost {
             Some(lost) => Err(lost.clone()),
             None if state.age() + self.timing.margin() < self.timing.lasts => Ok(()),
@@ -294,10 +295,6 @@ impl Drop for Lease {
 }
 
 impl SharedLease {
-    fn state(&self) -> MutexGuard<'_, LeaseState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Renews the lock; `false` where it is ours no longer.
     async fn renew(&self, objects: &Objects) -> Result<bool, StateError> {
         let _only = self.renewing.lock().await;
@@ -309,7 +306,7 @@ impl SharedLease {
     async fn write(&self, objects: &Objects, change: impl Fn(&mut LockObject)) -> Result<bool, StateError> {
         for _ in 0..TRIES {
             let (next, tag) = {
-                let mut state = self.state();
+                let mut state = locked(&self.state);
                 if state.lost.is_some() {
                     return Ok(false);
                 }
@@ -318,7 +315,7 @@ impl SharedLease {
             };
             let left = (Instant::now(), SystemTime::now());
             if let Some(tag) = objects.write(&self.name, &next.bytes().into(), Some(&tag)).await? {
-                let mut state = self.state();
+                let mut state = locked(&self.state);
                 (state.tag, state.renewed) = (tag, left);
                 return Ok(true);
             }
@@ -326,7 +323,7 @@ impl SharedLease {
             let found = objects.read(&self.name).await?;
             let found =
                 found.and_then(|object| Some((serde_json::from_slice::<LockObject>(&object.bytes).ok()?, object.tag)));
-            let mut state = self.state();
+            let mut state = locked(&self.state);
             state.lost = Some(match found {
                 Some((found, tag)) if found.nonce == state.lock.nonce && !found.released => {
                     state.tag = tag;

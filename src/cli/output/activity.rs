@@ -2,7 +2,7 @@
 //! terminal it is one line that goes away; elsewhere a line in the log, but only for what takes long. And what it prints of each
 //! request: a line for people with `--verbose`, a line of JSON with `--log json`.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::api::{ClientProgress, Exchange, ExchangeListener, Retry};
 use crate::cli::output::Promise;
 use crate::cli::{Context, Output};
+use crate::model::share::locked;
 use crate::report::{LineSource, json_lines, safe, text};
 
 /// A read that is quicker is not shown.
@@ -55,7 +56,7 @@ impl Activity {
             ClientProgress::Waiting(retry) if retry.after >= SHORTEST_WAIT => self.retry(retry),
             ClientProgress::Waiting(_) => {}
             ClientProgress::Answered => {
-                let mut state = self.state();
+                let mut state = locked(&self.state);
                 if state.retry.take().is_some() {
                     self.draw(&mut state);
                 }
@@ -64,7 +65,7 @@ impl Activity {
     }
 
     fn reading(&self, read: usize, of: usize) {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         let begins = state.reading.is_none() && read < of;
         state.reading = (read < of).then_some((read, of));
         self.draw(&mut state);
@@ -79,7 +80,7 @@ impl Activity {
         let every = if self.output.is_live { DELAY } else { INTERVAL };
         loop {
             tokio::time::sleep(every).await;
-            let mut state = self.state();
+            let mut state = locked(&self.state);
             if state.reading.is_none() {
                 return;
             }
@@ -94,7 +95,7 @@ impl Activity {
 
     fn retry(&self, retry: &Retry) {
         let reason = &retry.reason;
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         state.retry = Some(format!(
             "{reason}, retrying in {} s, {} of {}",
             retry.after.as_secs_f64().ceil(),
@@ -122,10 +123,6 @@ impl Activity {
         } else if let Some(line) = &state.line {
             line.set_message(self.output.named(&safe::line(&describe(state))).into_owned());
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use anyhow::Context as _;
 use clap::ArgMatches;
@@ -21,6 +21,7 @@ use indicatif::{MultiProgress, ProgressDrawTarget};
 
 use crate::cli::args::{Color, GlobalArgs, ReportFileArgs, WrittenReport};
 use crate::cli::{CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result, file};
+use crate::model::share::locked;
 use crate::report::{self, Charset, Format, LineSource, Palette, Report, Role, TextView, safe};
 
 /// The two streams of a command.
@@ -158,27 +159,27 @@ impl Output {
 
     /// Takes the files in which the call wants the document of its run: where there is none, an error is that document.
     pub fn promise_run(&self, files: impl IntoIterator<Item = PathBuf>) {
-        self.progress().run_files = files.into_iter().collect();
+        locked(&self.progress).run_files = files.into_iter().collect();
     }
 
     /// Notes that the document of the run is written, or elsewhere: for several stacks, in a directory.
     pub fn leave_run_files(&self) {
-        self.progress().run_files.clear();
+        locked(&self.progress).run_files.clear();
     }
 
     /// Notes that a run begins, which watches for interrupts itself.
     pub fn note_run(&self) {
-        self.progress().has_run = true;
+        locked(&self.progress).has_run = true;
     }
 
     /// Whether a run watches for interrupts itself.
     pub fn has_run(&self) -> bool {
-        self.progress().has_run
+        locked(&self.progress).has_run
     }
 
     /// Whether somebody waits for a document, or sees lines that have to go away.
     pub fn is_watched(&self) -> bool {
-        self.promise.is_some() || self.is_live || !self.progress().run_files.is_empty()
+        self.promise.is_some() || self.is_live || !locked(&self.progress).run_files.is_empty()
     }
 
     /// What the call promises on standard output.
@@ -270,30 +271,30 @@ impl Output {
 
     fn answered(&self, written: Result<WriteStatus>) {
         if let Err(error) = written {
-            self.progress().failed.get_or_insert(error.to_string());
+            locked(&self.progress).failed.get_or_insert(error.to_string());
         }
     }
 
     /// Notes that an answer is written, or was begun.
     pub fn note_answer(&self) {
-        self.progress().answered = true;
+        locked(&self.progress).answered = true;
         crate::cli::promise_document(false);
     }
 
     /// Notes that something which the call asked for could not be written: an error at the end of the command.
     pub fn note_unwritten(&self, reason: String) {
-        self.progress().failed.get_or_insert(reason);
+        locked(&self.progress).failed.get_or_insert(reason);
     }
 
     /// Notes that the command changed something on the service: `what` is a hint of an error that follows.
     pub fn note_change(&self, what: impl Into<String>) {
-        self.progress().changed = Some(what.into());
+        locked(&self.progress).changed = Some(what.into());
     }
 
     /// How the command ends, where it would end like this had its answer gone out.
     pub fn ended(&self, ending: ExitStatus) -> ExitStatus {
         let (failed, changed, answered) = {
-            let mut progress = self.progress();
+            let mut progress = locked(&self.progress);
             (progress.failed.take(), progress.changed.take(), progress.answered)
         };
         let Some(reason) = failed else {
@@ -308,10 +309,6 @@ impl Output {
         let document = report::error::json(&error.report());
         self.answer_without_run(|out| out.write_all(document.as_bytes()));
         ending
-    }
-
-    fn progress(&self) -> MutexGuard<'_, CommandProgress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes one line as the answer, with what is unsafe in it escaped.
@@ -379,7 +376,7 @@ impl Output {
         if error.ending() != ExitStatus::Usage {
             self.answer_without_run(|out| out.write_all(document.as_bytes()));
         }
-        let answered = self.progress().answered;
+        let answered = locked(&self.progress).answered;
         match self.promise {
             None => {}
             Some(Promise::Document) if answered => {}
@@ -390,7 +387,7 @@ impl Output {
 
     /// Writes what the call ends with where the document of its run would be: that of an earlier one would pass for it.
     pub fn answer_without_run(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) {
-        let files = std::mem::take(&mut self.progress().run_files);
+        let files = std::mem::take(&mut locked(&self.progress).run_files);
         for path in files {
             if let Err(error) = file::write_private(&path, &write) {
                 self.note_unwritten(format!("cannot write the document of the run: {error}"));

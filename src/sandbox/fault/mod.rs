@@ -5,13 +5,15 @@ mod file;
 mod inject;
 mod rule;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 pub use file::ScenarioError;
 pub use inject::{Cut, inject};
 pub use rule::{Call, FaultAction, Scenario};
 
 use rule::FaultRule;
+
+use crate::model::share::locked;
 
 /// A scenario with its counts.
 #[derive(Debug)]
@@ -25,12 +27,12 @@ impl Faults {
 
     /// Starts a scenario instead of the one before.
     pub fn set(&self, scenario: Scenario) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = scenario.rules;
+        *locked(&self.0) = scenario.rules;
     }
 
     /// Whether a rule has to know the name of the object, which is in the body of a create.
     pub fn needs_names(&self) -> bool {
-        let rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let rules = locked(&self.0);
         rules.iter().any(|rule| {
             rule.name.is_some() || matches!(rule.action, FaultAction::Conflict { .. } | FaultAction::Vanish)
         })
@@ -38,7 +40,7 @@ impl Faults {
 
     /// Counts a call; returns the action that it gets.
     pub fn pick(&self, call: Call<'_>) -> Option<FaultAction> {
-        let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rules = locked(&self.0);
         let mut action = None;
         for rule in rules.iter_mut().filter(|rule| rule.matches(call)) {
             if action.is_none() && rule.is_due() {

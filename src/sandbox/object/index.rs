@@ -3,7 +3,7 @@
 //! outcome contains the ticket after which everything that it read is durable.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,6 +15,7 @@ use super::reference::References;
 use super::served::ServedObject;
 use super::spec::{self, Reader, Verb, WriteMode};
 use crate::kind::{Part, Rule};
+use crate::model::share::locked;
 use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::{Clock, written};
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
@@ -212,7 +213,7 @@ impl Objects {
         operation: impl FnOnce(&mut Inner, Timestamp) -> Result<T, ErrorResponse>,
     ) -> impl Future<Output = Result<T, ErrorResponse>> {
         let now = self.clock.now();
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = locked(&self.inner);
         while let Some((end, (kind, namespace, name))) = inner.leaving.first().cloned()
             && end <= now
         {

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::ddos;
 use super::event::store::{EventStore, SecurityEvent};
 use super::tenant::Tenant;
+use crate::model::share::locked;
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
 
 const TENANT: &str = "tenant";
@@ -119,7 +120,7 @@ impl Dataset {
 
     /// Queues the record of a query.
     pub fn record(&self, store: &Store, query: &RecordedQuery) -> Ticket {
-        let mut next = self.next_query.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut next = locked(&self.next_query);
         let mut batch = Batch::default();
         batch.put_json(QUERIES, format!("{:020}", *next), query);
         if let Some(oldest) = next.checked_sub(QUERIES_KEPT) {
