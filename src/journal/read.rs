@@ -86,13 +86,12 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
             Line::Closing(line) => closing = Some(line.into_owned()),
         }
     }
-    let torn = bad.is_some();
     let header = header.ok_or_else(|| match bad {
         // A header that was cut off begins as one, and has no end.
         Some(bad) if bytes.ends_with(b"\n") || !begins_as_header(bytes) => damaged(bad),
         _ => JournalError::NoHeader { path: path.to_owned() },
     })?;
-    Ok(RunRecord { header, entries, closing, torn })
+    Ok(RunRecord { header, entries, closing })
 }
 
 fn begins_as_header(bytes: &[u8]) -> bool {

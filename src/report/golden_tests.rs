@@ -244,7 +244,7 @@ fn record(plan: &Plan, outcome: &Outcome, text: &str) -> RunRecord {
         interrupted: outcome.interrupted,
     };
     let entries = outcome.steps.iter().cloned().map(RunEntry::Outcome).collect();
-    RunRecord { header, entries, closing: Some(closing), torn: false }
+    RunRecord { header, entries, closing: Some(closing) }
 }
 
 /// Takes a report with its name and its formats.

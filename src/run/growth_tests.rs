@@ -60,7 +60,7 @@ fn run(count: usize) -> (RunRecord, Live) {
         in_force: None,
         plan,
     };
-    (RunRecord { header, entries, closing: None, torn: false }, now)
+    (RunRecord { header, entries, closing: None }, now)
 }
 
 #[test]

@@ -127,8 +127,6 @@ pub struct RunRecord {
     pub entries: Vec<RunEntry>,
     /// The last line; nothing where the run was killed.
     pub closing: Option<RunClosing>,
-    /// The last line was cut off, as a kill in the middle of a write leaves it.
-    pub torn: bool,
 }
 
 /// One entry of a journal.
@@ -345,7 +343,7 @@ mod tests {
             in_force: None,
             plan: Plan::default(),
         };
-        let record = RunRecord { header, entries: entries.collect(), closing: None, torn: false };
+        let record = RunRecord { header, entries: entries.collect(), closing: None };
         let found = |write: &&Intent| write.before.as_ref().expect("a before-image").endpoint.spec.unit("port");
         let port = |write: &&Intent| found(write).as_u64().unwrap_or_default();
         record.writes().iter().map(|write| (write.key.name.to_string(), port(write))).collect()

@@ -153,7 +153,6 @@ impl Bench {
             },
             entries: recorder.kept.into_inner().expect("unpoisoned"),
             closing: None,
-            torn: false,
         }
     }
 }
