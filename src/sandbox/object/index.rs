@@ -248,16 +248,12 @@ impl Objects {
     fn put(&self, inner: &mut Inner, kind: &'static ObjectKind, mut record: StoredObject) -> Written {
         inner.version += 1;
         record.version = inner.version;
-        self.write(inner, kind, &record)
-    }
-
-    fn write(&self, inner: &mut Inner, kind: &'static ObjectKind, record: &StoredObject) -> Written {
-        let text = serde_json::to_string(record).map_err(ErrorResponse::internal)?;
+        let text = serde_json::to_string(&record).map_err(ErrorResponse::internal)?;
         let object = ServedObject::new(text.as_str().into()).map_err(ErrorResponse::internal)?;
         let mut batch = Batch::default();
         batch.put(kind.name(), table_key(&record.namespace, &record.name), text);
         inner.latest = self.store.write(batch);
-        Ok(inner.insert(kind, record.namespace.clone(), record.name.as_str().into(), object))
+        Ok(inner.insert(kind, record.namespace, record.name.into(), object))
     }
 
     fn remove(&self, inner: &mut Inner, key: Key<'_>) {
