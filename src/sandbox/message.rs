@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::answer::ErrorResponse;
 
@@ -60,18 +60,6 @@ impl<'a> BodyPath<'a> {
     pub fn wrong(&self, should: impl fmt::Display, got: impl fmt::Display) -> ErrorResponse {
         ErrorResponse::invalid(format!("Field {self} should be {should}, got {got} in request."))
     }
-
-    fn mistyped(&self, wanted: &str, value: &Value) -> ErrorResponse {
-        let got = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "a boolean",
-            Value::Number(_) => "a number",
-            Value::String(_) => "a string",
-            Value::Array(_) => "a list",
-            Value::Object(_) => "an object",
-        };
-        self.wrong(wanted, got)
-    }
 }
 
 impl fmt::Display for BodyPath<'_> {
@@ -113,21 +101,17 @@ fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A JSON object of the request.
+/// A value of the request, and where it is. A `null` is the zero value of whatever it is read as.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'a> {
-    fields: Option<&'a Map<String, Value>>,
+pub struct Sent<'a> {
+    pub value: &'a Value,
     pub place: BodyPath<'a>,
 }
 
-impl<'a> Message<'a> {
-    /// The object at `place`; `null` is an object without fields.
-    pub fn new(value: &'a Value, place: BodyPath<'a>) -> Result<Self, ErrorResponse> {
-        match value {
-            Value::Object(fields) => Ok(Self { fields: Some(fields), place }),
-            Value::Null => Ok(Self { fields: None, place }),
-            other => Err(place.mistyped("an object", other)),
-        }
+impl<'a> Sent<'a> {
+    /// The same as an object.
+    pub fn object(self) -> Result<Self, ErrorResponse> {
+        if matches!(self.value, Value::Object(_) | Value::Null) { Ok(self) } else { Err(self.mistyped("an object")) }
     }
 
     /// A field under either spelling; `null` is absent.
@@ -137,10 +121,9 @@ impl<'a> Message<'a> {
 
     /// The same, where `null` is a value.
     pub fn find(&self, name: &str) -> Option<&'a Value> {
-        let fields = self.fields?;
-        let camel = if name.contains('_') { fields.get(&camel(name)) } else { None };
+        let camel = if name.contains('_') { self.value.get(camel(name)) } else { None };
         // Of both, the service's decoder takes this one.
-        camel.or_else(|| fields.get(name))
+        camel.or_else(|| self.value.get(name))
     }
 
     /// The one option of an exclusive group that is present. A `null` chooses its option too, and it
@@ -165,58 +148,94 @@ impl<'a> Message<'a> {
     }
 
     /// A field; `null` where it is absent.
-    fn value(&self, name: &str) -> &'a Value {
-        self.find(name).unwrap_or(&Value::Null)
+    pub fn at<'s>(&'s self, name: &'s str) -> Sent<'s> {
+        Sent { value: self.find(name).unwrap_or(&Value::Null), place: self.place.field(name) }
     }
 
-    /// A string; empty where it is absent.
-    pub fn text(&self, name: &str) -> Result<String, ErrorResponse> {
-        text(self.value(name), self.place.field(name))
+    /// A string.
+    pub fn text(&self) -> Result<String, ErrorResponse> {
+        match self.value {
+            Value::Null => Ok(String::new()),
+            Value::String(text) => Ok(text.clone()),
+            _ => Err(self.mistyped("a string")),
+        }
     }
 
-    /// A boolean; false where it is absent.
-    pub fn boolean(&self, name: &str) -> Result<bool, ErrorResponse> {
-        boolean(self.value(name), self.place.field(name))
+    /// A boolean.
+    pub fn boolean(&self) -> Result<bool, ErrorResponse> {
+        match self.value {
+            Value::Null => Ok(false),
+            Value::Bool(value) => Ok(*value),
+            _ => Err(self.mistyped("a boolean")),
+        }
     }
 
-    /// A signed integer of 32 or 64 bits; 0 where it is absent.
-    pub fn signed<N: DeserializeOwned + Default>(&self, name: &str) -> Result<N, ErrorResponse> {
-        integer(self.value(name), self.place.field(name), "an integer")
+    /// A floating point number, which may be written as a text.
+    pub fn double(&self) -> Result<f64, ErrorResponse> {
+        match self.value {
+            Value::Null => Ok(0.0),
+            Value::Number(number) => Ok(number.as_f64().unwrap_or_default()),
+            Value::String(text) => text.parse().map_err(|_| self.place.wrong("a number", shortened(text))),
+            _ => Err(self.mistyped("a number")),
+        }
     }
 
-    /// A floating point number, which may be written as a text; 0 where it is absent.
-    pub fn double(&self, name: &str) -> Result<f64, ErrorResponse> {
-        double(self.value(name), self.place.field(name))
+    /// An integer of the size of `N`, called `wanted` in messages.
+    pub fn integer<N: DeserializeOwned + Default>(&self, wanted: &str) -> Result<N, ErrorResponse> {
+        match self.value {
+            Value::Null => Ok(N::default()),
+            Value::Number(number) => N::deserialize(number).map_err(|_| self.place.wrong(wanted, number)),
+            // Such a string is read as JSON, which has neither a plus sign nor leading zeros.
+            Value::String(text) => serde_json::from_str(text).map_err(|_| self.place.wrong(wanted, self.value)),
+            _ => Err(self.mistyped("a number")),
+        }
     }
 
-    /// The number of an enum value that is given by its name or its number; 0 where it is absent.
-    pub fn choice(&self, name: &str, names: &[&str]) -> Result<i32, ErrorResponse> {
-        let (value, place) = (self.value(name), self.place.field(name));
-        match value {
+    /// The number of an enum value that is given by its name or its number.
+    pub fn choice(&self, names: &[&str]) -> Result<i32, ErrorResponse> {
+        match self.value {
             Value::String(text) => {
                 let known = (0..).zip(names).find(|(_, name)| *name == text);
-                let unknown = || place.wrong(format_args!("one of {}", names.join(", ")), shortened(text));
+                let unknown = || self.place.wrong(format_args!("one of {}", names.join(", ")), shortened(text));
                 known.map(|(number, _)| number).ok_or_else(unknown)
             }
-            Value::Null | Value::Number(_) => integer(value, place, "a 32 bit integer"),
-            other => Err(place.mistyped("the name of an enum value", other)),
+            Value::Null | Value::Number(_) => self.integer("a 32 bit integer"),
+            _ => Err(self.mistyped("the name of an enum value")),
         }
     }
 
     /// The items of a list.
-    pub fn list(&self, name: &str) -> Result<&'a [Value], ErrorResponse> {
-        items(self.value(name), self.place.field(name))
+    pub fn items(&self) -> Result<&'a [Value], ErrorResponse> {
+        match self.value {
+            Value::Null => Ok(&[]),
+            Value::Array(items) => Ok(items),
+            _ => Err(self.mistyped("a list")),
+        }
     }
 
     /// A map of strings.
-    pub fn map(&self, name: &str) -> Result<BTreeMap<String, String>, ErrorResponse> {
-        let place = self.place.field(name);
-        let entry = |(key, value): (&String, _)| Ok((key.clone(), text(value, place.field(&shortened(key)))?));
-        match self.value(name) {
+    pub fn map(&self) -> Result<BTreeMap<String, String>, ErrorResponse> {
+        let entry = |(key, value): (&String, _)| {
+            let text = Sent { value, place: self.place.field(&shortened(key)) }.text()?;
+            Ok((key.clone(), text))
+        };
+        match self.value {
             Value::Null => Ok(BTreeMap::new()),
             Value::Object(entries) => entries.iter().map(entry).collect(),
-            other => Err(place.mistyped("an object", other)),
+            _ => Err(self.mistyped("an object")),
         }
+    }
+
+    fn mistyped(&self, wanted: &str) -> ErrorResponse {
+        let got = match self.value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        self.place.wrong(wanted, got)
     }
 }
 
@@ -252,60 +271,13 @@ fn paired(json: &[u8]) -> Vec<u8> {
 }
 
 /// What `read` makes of a request's body.
-pub fn read<T>(body: &[u8], read: impl FnOnce(&Message<'_>) -> Result<T, ErrorResponse>) -> Result<T, ErrorResponse> {
-    read(&Message::new(&parse(body)?, BodyPath::root("body"))?)
+pub fn read<T>(body: &[u8], read: impl FnOnce(&Sent<'_>) -> Result<T, ErrorResponse>) -> Result<T, ErrorResponse> {
+    read(&self::body(&parse(body)?)?)
 }
 
-/// A string.
-pub fn text(value: &Value, place: BodyPath<'_>) -> Result<String, ErrorResponse> {
-    match value {
-        Value::Null => Ok(String::new()),
-        Value::String(text) => Ok(text.clone()),
-        other => Err(place.mistyped("a string", other)),
-    }
-}
-
-/// A boolean.
-pub fn boolean(value: &Value, place: BodyPath<'_>) -> Result<bool, ErrorResponse> {
-    match value {
-        Value::Null => Ok(false),
-        Value::Bool(value) => Ok(*value),
-        other => Err(place.mistyped("a boolean", other)),
-    }
-}
-
-/// A floating point number, which may be written as a text.
-pub fn double(value: &Value, place: BodyPath<'_>) -> Result<f64, ErrorResponse> {
-    match value {
-        Value::Null => Ok(0.0),
-        Value::Number(number) => Ok(number.as_f64().unwrap_or_default()),
-        Value::String(text) => text.parse().map_err(|_| place.wrong("a number", shortened(text))),
-        other => Err(place.mistyped("a number", other)),
-    }
-}
-
-/// The items of a list.
-pub fn items<'a>(value: &'a Value, place: BodyPath<'_>) -> Result<&'a [Value], ErrorResponse> {
-    match value {
-        Value::Null => Ok(&[]),
-        Value::Array(items) => Ok(items),
-        other => Err(place.mistyped("a list", other)),
-    }
-}
-
-/// An integer of the size of `N`, called `wanted` in messages.
-pub fn integer<N: DeserializeOwned + Default>(
-    value: &Value,
-    place: BodyPath<'_>,
-    wanted: &str,
-) -> Result<N, ErrorResponse> {
-    match value {
-        Value::Null => Ok(N::default()),
-        Value::Number(number) => N::deserialize(number).map_err(|_| place.wrong(wanted, number)),
-        // Such a string is read as JSON, which has neither a plus sign nor leading zeros.
-        Value::String(text) => serde_json::from_str(text).map_err(|_| place.wrong(wanted, value)),
-        other => Err(place.mistyped("a number", other)),
-    }
+/// A body, which is an object.
+pub fn body(value: &Value) -> Result<Sent<'_>, ErrorResponse> {
+    Sent { value, place: BodyPath::root("body") }.object()
 }
 
 /// The lower camel case that proto3 JSON gives the field `name`.

@@ -23,7 +23,7 @@ use super::spec::WriteMode;
 use crate::kind::Selector;
 use crate::sandbox::answer::{Answer, ErrorResponse, empty, json};
 use crate::sandbox::log::{RequestEffect, Trace};
-use crate::sandbox::message::{self, BodyPath, Message};
+use crate::sandbox::message;
 use crate::sandbox::parameter::parameters;
 use crate::sandbox::{SandboxState, Shared};
 
@@ -31,7 +31,7 @@ type Service = Arc<SandboxState>;
 
 type ItemPath = Path<(String, String)>;
 type Mode = Option<Extension<WriteMode>>;
-type Sent = (Mode, Bytes);
+type Write = (Mode, Bytes);
 
 /// The memory of a part of a list, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -56,7 +56,7 @@ pub fn routes(kind: &'static ObjectKind) -> [MethodRouter<Service>; 2] {
 }
 
 /// Creates the object of the body.
-async fn create(service: Service, kind: &'static ObjectKind, namespace: String, (mode, body): Sent) -> Response<Body> {
+async fn create(service: Service, kind: &'static ObjectKind, namespace: String, (mode, body): Write) -> Response<Body> {
     let mut trace = Trace::default();
     let result = async {
         let body = message::parse(&body)?;
@@ -123,13 +123,13 @@ async fn replace(
     service: Service,
     kind: &'static ObjectKind,
     at: (String, String),
-    (mode, body): Sent,
+    (mode, body): Write,
 ) -> Response<Body> {
     let (namespace, name) = &at;
     let mut trace = Trace::default();
     let result = async {
         let body = message::parse(&body)?;
-        let sent = Message::new(&body, BodyPath::root("body"))?.text("resource_version")?;
+        let sent = message::body(&body)?.at("resource_version").text()?;
         trace.version_sent = Some(sent).filter(|sent| !sent.is_empty());
         let target = target(&service, kind, namespace, Some(name), mode);
         let record = request::read(&body, &target)?;
@@ -145,9 +145,10 @@ async fn replace(
 async fn delete(service: Service, kind: &'static ObjectKind, at: (String, String), body: Bytes) -> Response<Body> {
     let result = async {
         let referred = message::read(&body, |message| {
-            message.text("name")?;
-            message.text("namespace")?;
-            Ok(if message.boolean("fail_if_referred")? { ReferredDelete::Refused } else { ReferredDelete::Ignored })
+            message.at("name").text()?;
+            message.at("namespace").text()?;
+            let refuses = message.at("fail_if_referred").boolean()?;
+            Ok(if refuses { ReferredDelete::Refused } else { ReferredDelete::Ignored })
         })?;
         service.objects.delete(key(kind, &at), referred).await
     };

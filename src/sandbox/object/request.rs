@@ -9,7 +9,7 @@ use super::kind::ObjectKind;
 use super::record::{StoredObject, raw_json};
 use super::spec::{Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
-use crate::sandbox::message::{BodyPath, Message, REQUIRED, Rule};
+use crate::sandbox::message::{self, BodyPath, REQUIRED, Rule, Sent};
 
 /// What a request writes.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub struct Target<'a> {
 /// the service.
 pub fn read(body: &Value, target: &Target<'_>) -> Result<StoredObject, ErrorResponse> {
     let Target { kind, tenant, namespace, path_name, mode } = *target;
-    let request = Message::new(body, BodyPath::root("body"))?;
+    let request = message::body(body)?;
     let verb = if path_name.is_some() { Verb::Replace } else { Verb::Create };
     let Some(spec) = request.get("spec") else {
         let message = format!("Nil spec in {verb:?} Request");
@@ -38,9 +38,9 @@ pub fn read(body: &Value, target: &Target<'_>) -> Result<StoredObject, ErrorResp
     let place = BodyPath::root("metadata");
     let metadata = match (request.get("metadata"), verb) {
         (None, Verb::Create) => return Err(place.breaks(&REQUIRED, "nil")),
-        (metadata, _) => Message::new(metadata.unwrap_or(&Value::Null), place)?,
+        (metadata, _) => Sent { value: metadata.unwrap_or(&Value::Null), place }.object()?,
     };
-    let sent = (metadata.text("name")?, metadata.text("namespace")?);
+    let sent = (metadata.at("name").text()?, metadata.at("namespace").text()?);
     let name = path_name.map_or(sent.0, str::to_owned);
     // A zone and a domain are called as their domain.
     if !(["dns_domain", "dns_zone"].contains(&kind.name()) && form::is_hostname(&name)) {
@@ -55,10 +55,10 @@ pub fn read(body: &Value, target: &Target<'_>) -> Result<StoredObject, ErrorResp
         namespace: namespace.to_owned(),
         name,
         spec: Reader { verb, tenant, namespace, mode }.read(kind, spec)?,
-        labels: raw_json(&metadata.map("labels")?)?,
+        labels: raw_json(&metadata.at("labels").map()?)?,
         annotations: raw_json(&annotations(&metadata)?)?,
         description: description(&metadata)?,
-        disable: metadata.boolean("disable")?,
+        disable: metadata.at("disable").boolean()?,
         ..StoredObject::default()
     })
 }
@@ -78,9 +78,9 @@ fn check_name(name: &str, at: BodyPath<'_>) -> Result<(), ErrorResponse> {
     if form::is_name(name) { Ok(()) } else { Err(at.breaks(&RULE, name)) }
 }
 
-fn description(metadata: &Message<'_>) -> Result<String, ErrorResponse> {
+fn description(metadata: &Sent<'_>) -> Result<String, ErrorResponse> {
     const LENGTH: Rule<'_> = Rule::new("string.max_bytes", "1200", "at most 1200 bytes");
-    let description = metadata.text("description")?;
+    let description = metadata.at("description").text()?;
     if description.len() > 1_200 {
         let got = format_args!("{} bytes", description.len());
         return Err(metadata.place.field("description").breaks(&LENGTH, got));
@@ -89,11 +89,11 @@ fn description(metadata: &Message<'_>) -> Result<String, ErrorResponse> {
 }
 
 /// The specification has rules for annotations and none for labels.
-fn annotations(metadata: &Message<'_>) -> Result<BTreeMap<String, String>, ErrorResponse> {
+fn annotations(metadata: &Sent<'_>) -> Result<BTreeMap<String, String>, ErrorResponse> {
     const KEY: Rule<'_> = Rule::new("map.keys.string.max_len", "64", "with keys of 1 to 64 characters");
     const VALUE: Rule<'_> = Rule::new("map.values.string.max_len", "1024", "with values of 1 to 1024 characters");
     let at = metadata.place.field("annotations");
-    let annotations = metadata.map("annotations")?;
+    let annotations = metadata.at("annotations").map()?;
     for (key, value) in &annotations {
         for (text, most, rule) in [(key, 64, &KEY), (value, 1_024, &VALUE)] {
             if !(1..=most).contains(&text.chars().count()) {

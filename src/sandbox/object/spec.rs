@@ -16,7 +16,7 @@ use super::rule;
 use crate::kind::{self, Described, Field, FieldKind, Flag, Group, GroupFlag, Ordered, Part};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
-use crate::sandbox::message::{self, BodyPath, Message, REQUIRED, Rule, camel};
+use crate::sandbox::message::{BodyPath, REQUIRED, Rule, Sent, camel};
 
 type Object = Map<String, Value>;
 
@@ -122,7 +122,7 @@ impl Site<'_> {
 impl Reader<'_> {
     fn message(&self, id: &str, value: &Value, place: BodyPath<'_>) -> Result<Object, ErrorResponse> {
         let described = kind::message(id);
-        let sent = Message::new(value, place)?;
+        let sent = Sent { value, place }.object()?;
         let chosen =
             described.groups.iter().filter_map(|group| self.choice(group, &described.fields, &sent).transpose());
         let chosen: BTreeMap<&str, &Value> = chosen.collect::<Result<_, _>>()?;
@@ -180,7 +180,7 @@ impl Reader<'_> {
         &self,
         group: &Group,
         fields: &[Field],
-        sent: &Message<'v>,
+        sent: &Sent<'v>,
     ) -> Result<Option<(&'static str, &'v Value)>, ErrorResponse> {
         let is_taken = |name: &&str| fields.iter().any(|field| field.name == *name && self.takes(field));
         let members = || group.members.iter().copied().filter(is_taken);
@@ -234,7 +234,7 @@ impl Reader<'_> {
         let site = Site { field, part: Part::Value, is_optional: is_optional && !is_ruled, place };
         let read = if field.is_list {
             let mut items = Vec::new();
-            for (index, item) in message::items(value, place)?.iter().enumerate() {
+            for (index, item) in (Sent { value, place }).items()?.iter().enumerate() {
                 let site = Site { part: Part::Items, is_optional: false, place: place.item(index), ..site };
                 items.push(self.value(&field.kind, item, site)?);
             }
@@ -263,21 +263,22 @@ impl Reader<'_> {
 
     fn value(&self, kind: &FieldKind, value: &Value, site: Site<'_>) -> Result<Value, ErrorResponse> {
         let place = site.place;
+        let sent = Sent { value, place };
         let scalar = |value: Value| site.check(&value).map(|()| value);
         match kind {
-            FieldKind::Bool => scalar(message::boolean(value, place)?.into()),
+            FieldKind::Bool => scalar(sent.boolean()?.into()),
             FieldKind::Integer { bits, is_signed } => {
                 let number = scalar(match (bits, is_signed) {
-                    (32, true) => message::integer::<i32>(value, place, "a 32 bit integer")?.into(),
-                    (32, false) => message::integer::<u32>(value, place, "an unsigned 32 bit integer")?.into(),
-                    (_, true) => message::integer::<i64>(value, place, "a 64 bit integer")?.into(),
-                    (_, false) => message::integer::<u64>(value, place, "an unsigned 64 bit integer")?.into(),
+                    (32, true) => sent.integer::<i32>("a 32 bit integer")?.into(),
+                    (32, false) => sent.integer::<u32>("an unsigned 32 bit integer")?.into(),
+                    (_, true) => sent.integer::<i64>("a 64 bit integer")?.into(),
+                    (_, false) => sent.integer::<u64>("an unsigned 64 bit integer")?.into(),
                 })?;
                 // JSON has no such numbers as those of 64 bits, so they are texts.
                 Ok(if *bits == 32 { number } else { number.to_string().into() })
             }
             FieldKind::Float { bits } => {
-                let mut number = message::double(value, place)?;
+                let mut number = sent.double()?;
                 if *bits == 32 {
                     // It has the digits of a single, no more.
                     let single: Option<f32> = number.to_string().parse().ok();
@@ -288,9 +289,9 @@ impl Reader<'_> {
                 let whole = number.as_f64().filter(|number| number.fract() == 0.0).map(|number| format!("{number:.0}"));
                 Ok(whole.and_then(|whole| whole.parse::<i64>().ok()).map_or(number, Value::from))
             }
-            FieldKind::Text | FieldKind::Bytes => scalar(message::text(value, place)?.into()),
+            FieldKind::Text | FieldKind::Bytes => scalar(sent.text()?.into()),
             FieldKind::Timestamp => {
-                let text = message::text(value, place)?;
+                let text = sent.text()?;
                 match text.parse::<Timestamp>() {
                     Ok(time) => scalar(written(time).into()),
                     // The last second of proto3 is later than any `Timestamp`.
@@ -299,7 +300,7 @@ impl Reader<'_> {
                 }
             }
             FieldKind::Duration => {
-                let text = message::text(value, place)?;
+                let text = sent.text()?;
                 let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.' || byte == b'-';
                 let seconds = text.strip_suffix('s').filter(|seconds| seconds.bytes().all(is_digit));
                 let seconds = seconds.and_then(|seconds| seconds.parse::<f64>().ok());
@@ -432,7 +433,7 @@ fn enumerated(id: &str, value: &Value, site: Site<'_>) -> Result<Value, ErrorRes
             let names = || values.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
             known.ok_or_else(|| site.place.wrong(format_args!("one of {}", names()), text))?.1
         }
-        _ => Some(message::integer::<i32>(value, site.place, "the name of an enum value")?),
+        _ => Some(Sent { value, place: site.place }.integer::<i32>("the name of an enum value")?),
     };
     // Only the number is kept, so of two names of one number the first is answered.
     let name = number.and_then(|number| values.iter().find(|(_, of)| *of == Some(number))).map(|(name, _)| *name);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::time::{self, TimeWindow};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock;
-use crate::sandbox::message::Message;
+use crate::sandbox::message::Sent;
 
 /// How far back a list without a start reaches.
 const DEFAULT_REACH: SignedDuration = SignedDuration::from_hours(3 * 24);
@@ -100,18 +100,18 @@ const TYPES: &[&str] = &[
 ];
 
 impl Attachment {
-    fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
-        let number = message.choice("attachment_type", TYPES)?;
+    fn read(message: &Sent<'_>) -> Result<Self, ErrorResponse> {
+        let number = message.at("attachment_type").choice(TYPES)?;
         let named = usize::try_from(number).ok().and_then(|number| TYPES.get(number));
         // The event is stored by names.
         let nameless = || message.place.field("attachment_type").wrong(TYPES.join(", "), number);
         Ok(Self {
-            attachment_id: message.text("attachment_id")?,
+            attachment_id: message.at("attachment_id").text()?,
             attachment_type: named.ok_or_else(nameless)?.to_string(),
-            name: message.text("name")?,
-            gos_name: message.text("gos_name")?,
-            gos_version: message.text("gos_version")?,
-            size_bytes: message.signed::<i64>("size_bytes")?.to_string(),
+            name: message.at("name").text()?,
+            gos_name: message.at("gos_name").text()?,
+            gos_version: message.at("gos_version").text()?,
+            size_bytes: message.at("size_bytes").integer::<i64>("an integer")?.to_string(),
             start_time: time_of(message, "start_time")?,
             end_time: time_of(message, "end_time")?,
         })
@@ -119,8 +119,8 @@ impl Attachment {
 }
 
 /// A time of a message, where it is set.
-fn time_of(message: &Message<'_>, name: &str) -> Result<Option<Timestamp>, ErrorResponse> {
-    let text = message.text(name)?;
+fn time_of(message: &Sent<'_>, name: &str) -> Result<Option<Timestamp>, ErrorResponse> {
+    let text = message.at(name).text()?;
     if text.is_empty() {
         return Ok(None);
     }
@@ -150,19 +150,20 @@ pub fn select(
 }
 
 /// The event after the edit in the body of a request; what is empty is not edited.
-pub fn edited(event: DdosEvent, message: &Message<'_>) -> Result<DdosEvent, ErrorResponse> {
-    message.text("namespace")?;
-    message.text("event_id")?;
+pub fn edited(event: DdosEvent, message: &Sent<'_>) -> Result<DdosEvent, ErrorResponse> {
+    message.at("namespace").text()?;
+    message.at("event_id").text()?;
     let list = message.place.field("event_attachments");
-    let items = message.list("event_attachments")?.iter().enumerate();
-    let given = |name: &str, before: String| message.text(name).map(|text| if text.is_empty() { before } else { text });
+    let items = message.at("event_attachments").items()?.iter().enumerate();
+    let given =
+        |name: &str, before: String| message.at(name).text().map(|text| if text.is_empty() { before } else { text });
     let event = DdosEvent {
         name: given("name", event.name)?,
         description: given("description", event.description)?,
         end_time: time_of(message, "end_time")?.or(event.end_time),
         ..event
     };
-    let attachments = items.map(|(index, value)| Attachment::read(&Message::new(value, list.item(index))?));
+    let attachments = items.map(|(index, value)| Attachment::read(&Sent { value, place: list.item(index) }.object()?));
     let attachments: Vec<Attachment> = attachments.collect::<Result<_, _>>()?;
     if let Some(end) = event.end_time.filter(|end| *end < event.start_time) {
         let message = format!("`end_time` {end} is before the event's `start_time` {}", event.start_time);

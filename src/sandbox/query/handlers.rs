@@ -28,8 +28,8 @@ pub async fn list_by_parameters(service: Shared, Path(namespace): Path<String>, 
 /// The list with its filters in the body, as the published layout has it.
 pub async fn list_by_body(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
     message::read(&body, |message| {
-        message.text("namespace")?;
-        list(&service, &namespace, |name| message.text(name))
+        message.at("namespace").text()?;
+        list(&service, &namespace, |name| message.at(name).text())
     })
 }
 

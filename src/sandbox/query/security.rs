@@ -20,7 +20,7 @@ use super::event::store::{Order, SearchFilter, WHOLE_TENANT};
 use super::time::TimeWindow;
 use crate::sandbox::answer::{Answer, Code, ErrorResponse, ok};
 use crate::sandbox::log::Trace;
-use crate::sandbox::message::{Message, read};
+use crate::sandbox::message::{Sent, read};
 use crate::sandbox::parameter::parameter;
 use crate::sandbox::{SandboxState, Shared};
 
@@ -43,35 +43,29 @@ struct QueryRequest {
 }
 
 impl QueryRequest {
-    fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
-        message.text("namespace")?;
-        message.text("sort_by")?;
+    fn read(message: &Sent<'_>) -> Result<Self, ErrorResponse> {
+        message.at("namespace").text()?;
+        message.at("sort_by").text()?;
         let aggs = match message.get("aggs") {
             None => Map::new(),
             Some(Value::Object(aggs)) => aggs.clone(),
             Some(_) => return Err(ErrorResponse::invalid("Field body.aggs should be an object in request.")),
         };
-        let last_doc_id = match message.get("sort_values") {
-            None => String::new(),
-            Some(values) => {
-                let values = Message::new(values, message.place.field("sort_values"))?;
-                values.double("last_timestamp")?;
-                values.text("last_doc_id")?
-            }
-        };
+        let last = message.at("sort_values").object()?;
+        last.at("last_timestamp").double()?;
         Ok(Self {
-            query: message.text("query")?,
-            start_time: message.text("start_time")?,
-            end_time: message.text("end_time")?,
-            limit: message.signed("limit")?,
-            scroll: message.boolean("scroll")?,
-            scroll_id: message.get("scroll_id").map(|_| message.text("scroll_id")).transpose()?,
-            order: match message.choice("sort", &["DESCENDING", "ASCENDING"])? {
+            query: message.at("query").text()?,
+            start_time: message.at("start_time").text()?,
+            end_time: message.at("end_time").text()?,
+            limit: message.at("limit").integer("an integer")?,
+            scroll: message.at("scroll").boolean()?,
+            scroll_id: message.get("scroll_id").map(|_| message.at("scroll_id").text()).transpose()?,
+            order: match message.at("sort").choice(&["DESCENDING", "ASCENDING"])? {
                 1 => Order::Ascending,
                 _ => Order::Descending,
             },
             aggs,
-            last_doc_id,
+            last_doc_id: last.at("last_doc_id").text()?,
         })
     }
 
