@@ -9,7 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::kind::KindName;
 use crate::model::{Json, Layout, neutral};
 
-use super::operations::{BodyKind, Operation, OperationEntry, Parameter, ParameterLocation};
+use super::operations::{BodyKind, Operation, Parameter, ParameterLocation};
 
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -128,7 +128,7 @@ impl Request {
             .collect::<Result<_, _>>()?;
         check_counts(operation, route.parameters, &given)?;
 
-        let mut path_and_query = fill_path(route.path, &given)?;
+        let mut path_and_query = filled(route.path, |name| in_path(name, &given))?;
         let mut separator = '?';
         for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == ParameterLocation::Query) {
             path_and_query.push(separator);
@@ -144,7 +144,7 @@ impl Request {
             path_and_query,
             body: fill_body(operation, route.body, &given, body)?,
             content_type: route.body != BodyKind::Bare,
-            subject: subject(entry, &given, body),
+            subject: filled(entry.subject, |name| Ok(in_subject(name, &given, body)))?,
             kind: KindName::ENDPOINT,
         })
     }
@@ -210,22 +210,30 @@ fn check_counts(
     }
 }
 
-fn fill_path(template: &'static str, given: &[(&'static Parameter, &str)]) -> Result<String, RequestError> {
-    let mut path = String::with_capacity(2 * template.len());
+/// A template with the text that `fill` gives for each `{name}` in it.
+fn filled(
+    template: &'static str,
+    fill: impl Fn(&'static str) -> Result<String, RequestError>,
+) -> Result<String, RequestError> {
+    let mut text = String::with_capacity(2 * template.len());
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
-        let (parameter, after) = after.split_once('}').unwrap_or((after, ""));
-        let is_hole = |known: &Parameter| known.part == ParameterLocation::Path && known.name == parameter;
-        let value = given.iter().find(|(known, _)| is_hole(known)).map_or("", |(_, value)| *value);
-        if matches!(value, "" | "." | "..") {
-            return Err(RequestError::Name { parameter, value: value.to_owned() });
-        }
-        path.push_str(before);
-        path.extend(utf8_percent_encode(value, RESERVED));
+        let (name, after) = after.split_once('}').unwrap_or((after, ""));
+        text.push_str(before);
+        text.push_str(&fill(name)?);
         rest = after;
     }
-    path.push_str(rest);
-    Ok(path)
+    text.push_str(rest);
+    Ok(text)
+}
+
+fn in_path(parameter: &'static str, given: &[(&'static Parameter, &str)]) -> Result<String, RequestError> {
+    let is_hole = |known: &Parameter| known.part == ParameterLocation::Path && known.name == parameter;
+    let value = given.iter().find(|(known, _)| is_hole(known)).map_or("", |(_, value)| *value);
+    match value {
+        "" | "." | ".." => Err(RequestError::Name { parameter, value: value.to_owned() }),
+        value => Ok(utf8_percent_encode(value, RESERVED).to_string()),
+    }
 }
 
 fn fill_body(
@@ -264,23 +272,11 @@ fn fill_body(
     })
 }
 
-/// What the request is about. A create has its name in the body.
-fn subject(entry: &OperationEntry, given: &[(&'static Parameter, &str)], body: Option<&Json>) -> String {
-    let named = |hole: &str| {
-        let parameter = given.iter().find(|(parameter, _)| parameter.name == hole).map(|(_, value)| *value);
-        let in_body = || body?.get("metadata")?.get(hole)?.as_str();
-        neutral(parameter.or_else(in_body).unwrap_or("?"), 130)
-    };
-    let mut subject = String::new();
-    let mut rest = entry.subject;
-    while let Some((before, after)) = rest.split_once('{') {
-        let (hole, after) = after.split_once('}').unwrap_or((after, ""));
-        subject.push_str(before);
-        subject.push_str(&named(hole));
-        rest = after;
-    }
-    subject.push_str(rest);
-    subject
+/// A part of what the request is about. A create has its name in the body.
+fn in_subject(name: &str, given: &[(&'static Parameter, &str)], body: Option<&Json>) -> String {
+    let parameter = given.iter().find(|(parameter, _)| parameter.name == name).map(|(_, value)| *value);
+    let in_body = || body?.get("metadata")?.get(name)?.as_str();
+    neutral(parameter.or_else(in_body).unwrap_or("?"), 130)
 }
 
 #[cfg(test)]
