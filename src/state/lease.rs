@@ -221,7 +221,7 @@ impl Lease {
             }
             let left = (Instant::now(), SystemTime::now());
             if let Some(tag) = bucket.write(name, lock.bytes(), over.as_ref())? {
-                return Ok(Self::new(bucket, name, timing, (lock, tag, left)));
+                return Ok(Self::new(bucket, name, timing, LeaseState { lock, tag, renewed: left, lost: None }));
             }
         }
         match last {
@@ -230,14 +230,9 @@ impl Lease {
         }
     }
 
-    fn new(
-        bucket: &Bucket,
-        name: &str,
-        timing: LeaseTiming,
-        (lock, tag, renewed): (LockObject, Tag, (Instant, SystemTime)),
-    ) -> Self {
-        let state = Mutex::new(LeaseState { lock, tag, renewed, lost: None });
-        let shared = Arc::new(SharedLease { name: name.to_owned(), state, renewing: tokio::sync::Mutex::default() });
+    fn new(bucket: &Bucket, name: &str, timing: LeaseTiming, state: LeaseState) -> Self {
+        let (name, state) = (name.to_owned(), Mutex::new(state));
+        let shared = Arc::new(SharedLease { name, state, renewing: tokio::sync::Mutex::default() });
         let beating = Arc::clone(&shared);
         let heartbeat = bucket.spawn(move |objects| async move {
             let mut pause = timing.renewal();
