@@ -17,9 +17,9 @@ use super::form;
 use super::index::ReferredDelete;
 use super::kind::{Key, ObjectKind};
 use super::record::raw_json;
-use super::request::{self, Target};
+use super::request;
 use super::served::{ListContents, ResponseFormat, ServedObject};
-use super::spec::WriteMode;
+use super::spec::{Reader, Verb, WriteMode};
 use crate::kind::Selector;
 use crate::sandbox::answer::{Answer, ErrorResponse, empty, json};
 use crate::sandbox::log::{RequestEffect, Trace};
@@ -61,7 +61,7 @@ async fn create(service: Service, kind: &'static ObjectKind, namespace: String, 
     let result = async {
         let body = message::parse(&body)?;
         trace.name = body.pointer("/metadata/name").and_then(Value::as_str).map(ToOwned::to_owned);
-        let record = request::read(&body, &target(&service, kind, &namespace, None, mode))?;
+        let record = request::read(&body, kind, None, reader(&service, Verb::Create, &namespace, mode))?;
         service.objects.create(kind, record).await
     };
     let result = result.await;
@@ -131,10 +131,9 @@ async fn replace(
         let body = message::parse(&body)?;
         let sent = message::body(&body)?.at("resource_version").text()?;
         trace.version_sent = Some(sent).filter(|sent| !sent.is_empty());
-        let target = target(&service, kind, namespace, Some(name), mode);
-        let record = request::read(&body, &target)?;
-        let version = trace.version_sent.as_deref();
-        service.objects.replace(kind, record, version, target.mode).await
+        let reader = reader(&service, Verb::Replace, namespace, mode);
+        let record = request::read(&body, kind, Some(name), reader)?;
+        service.objects.replace(kind, record, trace.version_sent.as_deref(), reader.mode).await
     };
     let result = result.await;
     answer(result, trace, |_| empty())
@@ -155,15 +154,9 @@ async fn delete(service: Service, kind: &'static ObjectKind, at: (String, String
     answer(result.await, Trace::default(), |_| empty())
 }
 
-fn target<'a>(
-    service: &'a SandboxState,
-    kind: &'static ObjectKind,
-    namespace: &'a str,
-    path_name: Option<&'a str>,
-    mode: Mode,
-) -> Target<'a> {
+fn reader<'a>(service: &'a SandboxState, verb: Verb, namespace: &'a str, mode: Mode) -> Reader<'a> {
     let mode = mode.map(|mode| mode.0).unwrap_or_default();
-    Target { kind, tenant: service.objects.tenant(), namespace, path_name, mode }
+    Reader { verb, tenant: service.objects.tenant(), namespace, mode }
 }
 
 fn key<'a>(kind: &'static ObjectKind, (namespace, name): &'a (String, String)) -> Key<'a> {

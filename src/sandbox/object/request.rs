@@ -7,30 +7,24 @@ use serde_json::Value;
 use super::form;
 use super::kind::ObjectKind;
 use super::record::{StoredObject, raw_json};
-use super::spec::{Reader, Verb, WriteMode};
+use super::spec::{Reader, Verb};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::message::{self, BodyPath, REQUIRED, Rule, Sent};
 
-/// What a request writes.
-#[derive(Clone, Copy, Debug)]
-pub struct Target<'a> {
-    pub kind: &'static ObjectKind,
-    pub tenant: &'a str,
-    pub namespace: &'a str,
-    /// The name in the path of a replace, which wins over that in the body; a create has it there.
-    pub path_name: Option<&'a str>,
-    pub mode: WriteMode,
-}
-
-/// The parts of an object that a create or replace request decides.
+/// The parts of an object that a create or replace request decides. The name in the path of a replace wins over that in
+/// the body; a create has it there.
 ///
 /// # Errors
 /// The first thing that is missing, mistyped or outside its rule. A missing spec is first, as it is in
 /// the service.
-pub fn read(body: &Value, target: &Target<'_>) -> Result<StoredObject, ErrorResponse> {
-    let Target { kind, tenant, namespace, path_name, mode } = *target;
+pub fn read(
+    body: &Value,
+    kind: &ObjectKind,
+    path_name: Option<&str>,
+    reader: Reader<'_>,
+) -> Result<StoredObject, ErrorResponse> {
+    let Reader { verb, namespace, .. } = reader;
     let request = message::body(body)?;
-    let verb = if path_name.is_some() { Verb::Replace } else { Verb::Create };
     let Some(spec) = request.get("spec") else {
         let message = format!("Nil spec in {verb:?} Request");
         return Err(ErrorResponse::invalid(message).detail(format!("{verb:?}Resource: nil spec")));
@@ -54,7 +48,7 @@ pub fn read(body: &Value, target: &Target<'_>) -> Result<StoredObject, ErrorResp
     Ok(StoredObject {
         namespace: namespace.to_owned(),
         name,
-        spec: Reader { verb, tenant, namespace, mode }.read(kind, spec)?,
+        spec: reader.read(kind, spec)?,
         labels: raw_json(&metadata.at("labels").map()?)?,
         annotations: raw_json(&annotations(&metadata)?)?,
         description: description(&metadata)?,
