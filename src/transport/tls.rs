@@ -52,9 +52,9 @@ impl std::fmt::Debug for Identity {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
     /// `--ca-cert` contains no certificate.
-    #[error("the file of --ca-cert holds no PEM certificate{reason}")]
+    #[error("the file of --ca-cert holds no PEM certificate: {reason}")]
     Authorities {
-        /// What the reader says, with a colon before it.
+        /// What the reader says.
         reason: String,
     },
     /// The client certificate cannot be used.
@@ -101,7 +101,8 @@ pub(crate) fn configure(roots: Roots, trust: &TlsTrust) -> Result<ClientConfig, 
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| setup(&error))?;
-    let authorities = trust.authorities.as_deref().map(authorities).transpose()?.unwrap_or_default();
+    let unusable = |reason| TlsError::Authorities { reason };
+    let authorities = trust.authorities.as_deref().map(certificates).transpose().map_err(unusable)?.unwrap_or_default();
     let verifier = match roots {
         Roots::Given => None,
         Roots::System | Roots::SystemIfAny => match Verifier::new_with_extra_roots(authorities.clone(), provider) {
@@ -115,7 +116,7 @@ pub(crate) fn configure(roots: Roots, trust: &TlsTrust) -> Result<ClientConfig, 
     } else {
         let mut roots = RootCertStore::empty();
         for authority in authorities {
-            roots.add(authority).map_err(|error| TlsError::Authorities { reason: format!(": {error}") })?;
+            roots.add(authority).map_err(|error| unusable(error.to_string()))?;
         }
         builder.with_root_certificates(roots)
     };
@@ -134,10 +135,6 @@ pub(crate) fn configure(roots: Roots, trust: &TlsTrust) -> Result<ClientConfig, 
                 .map_err(|error| TlsError::Certificate { reason: error.to_string() })
         }
     }
-}
-
-fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    certificates(pem).map_err(|reason| TlsError::Authorities { reason: format!(": {reason}") })
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
