@@ -19,7 +19,7 @@ use crate::model::{Json, Key, ListRead, Live, LiveItem, Name, Namespace, Related
 
 use super::current::CurrentState;
 use super::error::ApiError;
-use super::live::{check_list, read_list};
+use super::live::{List, check_list, read_list};
 use super::objects::{ListFields, ResponseFormat};
 use super::operations::Operation;
 use super::reader::Reader;
@@ -259,10 +259,6 @@ pub async fn check<T: Send>(
 
 fn failed_conditions(namespace: &Namespace, kind: KindName, body: &[u8]) -> BTreeMap<Key, Vec<Condition>> {
     #[derive(Deserialize)]
-    struct List {
-        items: Vec<Item>,
-    }
-    #[derive(Deserialize)]
     struct Item {
         #[serde(default)]
         namespace: String,
@@ -275,9 +271,9 @@ fn failed_conditions(namespace: &Namespace, kind: KindName, body: &[u8]) -> BTre
     if !says_failed(body) {
         return BTreeMap::new();
     }
-    let Ok(list) = serde_json::from_slice::<List>(body) else { return BTreeMap::new() };
+    let Ok(list) = serde_json::from_slice::<List<Item>>(body) else { return BTreeMap::new() };
     let mut failed = BTreeMap::new();
-    for item in list.items.into_iter().filter(|item| item.namespace == namespace.as_str()) {
+    for item in list.items.into_iter().flatten().filter(|item| item.namespace == namespace.as_str()) {
         let conditions: Vec<_> = conditions(&item.status_set).into_iter().filter(Condition::is_failed).collect();
         if let (false, Ok(name)) = (conditions.is_empty(), Name::from_service(&item.name)) {
             failed.insert(Key { namespace: namespace.clone(), kind, name }, conditions);

@@ -28,8 +28,8 @@ const FEW: usize = 64;
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
-struct List<I> {
-    items: Option<Vec<I>>,
+pub(super) struct List<I> {
+    pub(super) items: Option<Vec<I>>,
     #[serde(default)]
     errors: Json,
 }
