@@ -29,7 +29,6 @@ mod turn;
 pub mod upgrades;
 mod wire;
 
-pub use crate::model::neutral;
 pub use base_url::{BaseUrl, BaseUrlError};
 pub use client::pool;
 pub use current::{CurrentObject, CurrentState, ReplaceBody};

@@ -4,9 +4,8 @@
 use serde_json::json;
 use serde_yaml::Value;
 
-use crate::api::neutral;
 use crate::kind::{is_zero, place_in_file};
-use crate::model::{Json, LiveObject, Object, UnknownField, is_ownership_annotation};
+use crate::model::{Json, LiveObject, Object, UnknownField, is_ownership_annotation, neutral};
 use crate::report::safe;
 
 /// What a definition file says beside the endpoint, and what it need not say.

@@ -8,9 +8,10 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::api::{Reader, ddos, events, upgrades};
+use crate::api::upgrades::{self, UpgradeState};
+use crate::api::{Reader, ddos, events};
 use crate::model::policy::{GateMode, Gates};
-use crate::model::{Key, Namespace, Object};
+use crate::model::{Key, Namespace, Object, neutral};
 use crate::plan::{Action, Change, Plan, afterwards, targets};
 
 /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
@@ -110,25 +111,23 @@ async fn check_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: 
 
 fn upgrade_text(site: &str, progress: &upgrades::UpgradeProgress) -> Option<String> {
     if !progress.site.is_empty() && progress.site != site {
-        let other = crate::api::neutral(&progress.site, 60);
+        let other = neutral(&progress.site, 60);
         return Some(format!("the upgrade status of `{site}` is unknown: the answer is about `{other}`"));
     }
     match progress.status {
-        upgrades::UpgradeState::InProgress => {
-            Some(format!("site `{site}` is being upgraded to {}", crate::api::neutral(&progress.version, 60)))
+        UpgradeState::InProgress => {
+            Some(format!("site `{site}` is being upgraded to {}", neutral(&progress.version, 60)))
         }
-        upgrades::UpgradeState::Failed => {
-            let reason = crate::api::neutral(&progress.failure_reason, 200);
+        UpgradeState::Failed => {
+            let reason = neutral(&progress.failure_reason, 200);
             Some(format!("the upgrade of site `{site}` failed: {reason}"))
         }
-        upgrades::UpgradeState::Unknown if !progress.is_upgrade() => None,
-        upgrades::UpgradeState::Unknown | upgrades::UpgradeState::Other(_) => {
+        UpgradeState::Unknown if !progress.is_upgrade() => None,
+        UpgradeState::Unknown | UpgradeState::Other(_) => {
             Some(format!("the upgrade of site `{site}` has the status `{}`", progress.status))
         }
-        upgrades::UpgradeState::Scheduled | upgrades::UpgradeState::Completed | upgrades::UpgradeState::Skipped => {
-            let is_active = |part: &upgrades::UpgradeState| {
-                matches!(part, upgrades::UpgradeState::InProgress | upgrades::UpgradeState::Failed)
-            };
+        UpgradeState::Scheduled | UpgradeState::Completed | UpgradeState::Skipped => {
+            let is_active = |part: &UpgradeState| matches!(part, UpgradeState::InProgress | UpgradeState::Failed);
             let part = progress.states().into_iter().find(is_active)?;
             Some(format!(
                 "the upgrade of site `{site}` has the status `{}`, and a part of it `{part}`",
@@ -145,7 +144,7 @@ fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: GateMode, now: 
                 .iter()
                 .filter(|event| event.is_open(now))
                 .map(|event| if event.name.is_empty() { &event.id } else { &event.name })
-                .map(|name| format!("`{}`", crate::api::neutral(name, 60)))
+                .map(|name| format!("`{}`", neutral(name, 60)))
                 .collect();
             if open.is_empty() {
                 return None;
@@ -262,7 +261,7 @@ mod tests {
         let node = serde_json::json!({"node_level_upgrade": {"results": [{"name": "n", "status": "IN_PROGRESS"}]}});
         let node: upgrades::UpgradeProgress = serde_json::from_value(node).expect("a progress");
         assert!(upgrade_text("ce01", &node).is_some(), "a node that is upgraded");
-        let os_setup = upgrades::OsSetup { status: upgrades::UpgradeState::InProgress, ..Default::default() };
+        let os_setup = upgrades::OsSetup { status: UpgradeState::InProgress, ..Default::default() };
         assert!(upgrade_text("ce01", &upgrades::UpgradeProgress { os_setup, ..none.clone() }).is_some());
         for (part, status, shown) in [
             ("validation", "FAILED", Some("`COMPLETED`, and a part of it `FAILED`")),
