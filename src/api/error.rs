@@ -174,7 +174,11 @@ impl ApiError {
 
     /// The HTTP status, where there was an answer with one that is not a success.
     pub fn status(&self) -> Option<u16> {
-        self.failure.status()
+        match &self.failure {
+            Failure::Status(refusal) => Some(refusal.status),
+            Failure::Redirected { status, .. } => Some(*status),
+            _ => None,
+        }
     }
 }
 
@@ -193,15 +197,6 @@ impl Failure {
             Failure::Echo => "token_repeated",
             Failure::NotBuilt { .. } => "not_built",
             Failure::NotCleared => "not_cleared",
-        }
-    }
-
-    /// The status of the answer, where there was one.
-    pub(super) fn status(&self) -> Option<u16> {
-        match self {
-            Failure::Status(refusal) => Some(refusal.status),
-            Failure::Redirected { status, .. } => Some(*status),
-            _ => None,
         }
     }
 

@@ -10,7 +10,9 @@ use super::rate_limit::RateLimiter;
 
 /// What the clients of one service share. A clone is the same pool.
 #[derive(Clone)]
-pub struct ClientPool(pub(super) Arc<SharedLimits>);
+pub struct ClientPool {
+    pub(super) limits: Arc<SharedLimits>,
+}
 
 pub(super) struct SharedLimits {
     pub(super) client: reqwest::Client,
@@ -19,10 +21,4 @@ pub(super) struct SharedLimits {
     pub(super) throttle: RateLimiter,
     pub(super) permits: Arc<Semaphore>,
     pub(super) budget: Budget,
-}
-
-impl ClientPool {
-    pub(super) fn limits(&self) -> &SharedLimits {
-        &self.0
-    }
 }
