@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::api::upgrades::{self, UpgradeState};
 use crate::api::{Reader, ddos, events};
 use crate::model::policy::{GateMode, Gates};
-use crate::model::{Key, Namespace, Object, neutral};
+use crate::model::{Namespace, Object, neutral};
 use crate::plan::{Action, Change, Plan, afterwards, targets};
 
 /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
@@ -73,14 +73,13 @@ fn is_site(kind: &str) -> bool {
     sort.is_some_and(|sort| sort.is_empty() || (sort.ends_with('_') && sort != "virtual_"))
 }
 
-/// The sites that changed objects refer to or are, before the change or after it, with their namespaces.
-fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
+/// The sites that changed objects refer to or are, before the change or after it. All are in `system`, whichever namespace a
+/// reference names or leaves out.
+fn sites(plan: &Plan) -> BTreeSet<String> {
     let of_object = |object: &Object| {
-        let Key { kind, namespace, name } = &object.key;
-        let own = is_site(kind.as_str()).then(|| (namespace.to_string(), name.to_string()));
+        let own = is_site(object.key.kind.as_str()).then(|| object.key.name.to_string());
         let referred = targets(object).into_iter().filter(|target| target.kinds.iter().any(|kind| is_site(kind)));
-        let referred = referred.map(|target| (target.namespace.unwrap_or_else(|| SYSTEM.to_owned()), target.name));
-        own.into_iter().chain(referred).collect::<Vec<_>>()
+        own.into_iter().chain(referred.map(|target| target.name)).collect::<Vec<_>>()
     };
     let of_change = |change: &Change| match &change.action {
         Action::Annotate { .. } => Vec::new(),
@@ -93,12 +92,13 @@ fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
     plan.changes.iter().flat_map(of_change).collect()
 }
 
-async fn check_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: GateMode) -> Vec<GateFinding> {
+async fn check_sites(reader: &Reader, sites: &BTreeSet<String>, mode: GateMode) -> Vec<GateFinding> {
     let gate = "upgrade";
     let mut findings = Vec::new();
-    for (namespace, site) in sites {
-        let Ok(namespace) = Namespace::from_service(namespace) else { continue };
-        let text = match upgrades::status(reader, &namespace, site).await {
+    // A constant that is a label.
+    let Ok(system) = Namespace::parse(SYSTEM) else { return findings };
+    for site in sites {
+        let text = match upgrades::status(reader, &system, site).await {
             Ok(progress) => progress.and_then(|progress| upgrade_text(site, &progress)),
             // A site that is not there is not being upgraded; the service judges the reference.
             Err(error) if error.is_absent() => None,

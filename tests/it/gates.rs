@@ -69,6 +69,20 @@ fn a_view_of_which_the_service_makes_a_site_is_that_site() {
 }
 
 #[test]
+fn a_site_is_looked_for_in_system_where_a_reference_leaves_the_namespace_out() {
+    let service = Service::with(|options| {
+        options.tenant_file = Some(Tenant::read(TENANT, options.clock.now()).expect("a tenant"));
+    });
+    let pool = "kind: origin_pool\nmetadata: {name: cart, namespace: shop}\nspec: {port: 80, origin_servers: [{private_ip: \
+                {ip: 10.0.0.7, site_locator: {site: {name: busy}}, inside_network: {}}}]}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", SETTINGS).file("cart.yaml", pool);
+    stage.run("apply . --yes --quiet").code(6).stderr_contains("site `busy` is being upgraded");
+    assert_eq!(service.requests("POST"), 0);
+    stage.edit("cart.yaml", "busy", "idle");
+    stage.run("apply . --yes --quiet").code(0);
+}
+
+#[test]
 fn a_resume_asks_the_gates_before_its_first_write() {
     for kind in KINDS {
         let (service, stage) = moved(kind, "idle", "busy");
