@@ -6,9 +6,9 @@ use crate::load;
 
 /// Writes definitions in canonical form.
 ///
-/// Keys get the order and the spelling (snake_case) in which `pull` writes them. Comments move with their key; values,
-/// quotes, indentation and labels stay as they are. Files that are written name their path on stdout. Overlays of every
-/// environment are formatted, too.
+/// Keys get the order and the spelling (snake_case) in which `pull` writes them; the fields of other kinds than `endpoint`
+/// keep their order. Comments move with their key; values, quotes, indentation and labels stay as they are. Files that are
+/// written name their path on stdout. Overlays of every environment are formatted, too.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup fmt\n  trueup fmt endpoints/shop\n  trueup fmt --check endpoints")]
 pub struct FmtArgs {

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::meaning;
-use crate::kind::{self, place_in_file, snake};
+use crate::kind::{KindName, place_in_file, snake};
 use crate::load::level::Level;
 use crate::load::splice::{Splice, line_end, line_start, own_comments_above, spliced_part};
 use crate::load::tree::{NodeId, NodeShape, Tree};
@@ -13,8 +13,14 @@ use crate::model::counted;
 
 /// The edits that bring a document into canonical form.
 pub(super) fn edits(tree: &Tree<'_>, text: &str) -> Vec<Splice> {
-    let writer = Writer { tree, text };
-    tree.root.map(|root| writer.edits(root, Level::root(None), false)).unwrap_or_default()
+    let Some(root) = tree.root else { return Vec::new() };
+    let kind = match &tree.node(root).shape {
+        NodeShape::Map { entries } => entries.iter().find(|(key, _)| meaning::text(tree, *key) == Some("kind")),
+        _ => None,
+    };
+    let kind = kind.map_or(Some(KindName::ENDPOINT), |(_, kind)| KindName::find(meaning::text(tree, *kind)?));
+    let edits = |kind| Writer { tree, text, kind }.edits(root, Level::root(Some(kind)), false);
+    kind.map(edits).unwrap_or_default()
 }
 
 /// An entry of a mapping.
@@ -28,6 +34,7 @@ struct Entry {
 struct Writer<'a> {
     tree: &'a Tree<'a>,
     text: &'a str,
+    kind: KindName,
 }
 
 impl Writer<'_> {
@@ -44,20 +51,20 @@ impl Writer<'_> {
                     name: meaning::text(self.tree, *key).map(|key| snake(key).into_owned()).unwrap_or_default(),
                 });
                 let entries: Vec<Entry> = entries.collect();
-                let mut edits = if is_anchored { Vec::new() } else { self.spelled(&entries) };
-                // The order of the fields of another kind is the author's.
-                let is_other = |entry: &Entry| {
-                    entry.name == "kind"
-                        && meaning::text(self.tree, entry.value).is_some_and(|kind| kind != kind::ENDPOINT)
-                };
-                let is_other = matches!(level, Level::Object(_)) && entries.iter().any(is_other);
-                for entry in entries.iter().filter(|entry| !is_other || entry.name != "spec") {
+                // What replaces a key that `<<` merges has its spelling.
+                let is_merged = entries.iter().any(|entry| entry.name == "<<");
+                let mut edits = if is_anchored || is_merged { Vec::new() } else { self.spelled(&entries, level) };
+                for entry in &entries {
                     let below = level.below(&entry.name);
-                    if !matches!(below, Level::Value | Level::Unknown) {
+                    if !matches!(below, Level::Value | Level::Unknown | Level::Secret) {
                         edits.extend(self.edits(entry.value, below, is_anchored));
                     }
                 }
                 edits.sort_by_key(|edit| edit.range.start);
+                // The order of the fields of another kind is the author's.
+                if matches!(level, Level::Message(_)) && !self.kind.is_endpoint() {
+                    return edits;
+                }
                 let brackets = node.flow.then(|| node.range.clone());
                 self.ordered(&entries, brackets, &edits).map_or(edits, |ordered| vec![ordered])
             }
@@ -71,15 +78,15 @@ impl Writer<'_> {
         }
     }
 
-    /// The keys of a mapping in snake case.
-    fn spelled(&self, entries: &[Entry]) -> Vec<Splice> {
+    /// The keys of a mapping that are known there in snake case.
+    fn spelled(&self, entries: &[Entry], level: Level) -> Vec<Splice> {
         let counts = counted(entries.iter().map(|entry| &entry.name));
         let spelled = |entry: &Entry| {
             let written = meaning::text(self.tree, entry.key).filter(|written| *written != entry.name)?;
             let range = self.tree.node(entry.key).range.clone();
             let slice = self.text.get(range.clone()).filter(|slice| slice.contains(written))?;
             let text = slice.replacen(written, &entry.name, 1);
-            (counts[&entry.name] == 1).then_some(Splice { range, text })
+            (counts[&entry.name] == 1 && level.knows(&entry.name)).then_some(Splice { range, text })
         };
         entries.iter().filter_map(spelled).collect()
     }

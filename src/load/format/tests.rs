@@ -129,6 +129,47 @@ fn mappings_in_brackets_keep_their_layout() {
 }
 
 #[test]
+fn the_fields_of_another_kind_get_their_spelling_and_keep_their_order() {
+    let before = "\
+kind: origin_pool
+spec:
+  # why this port
+  port: 80
+  originServers:
+  - publicIp: {ip: 192.0.2.4}
+    labels: {fooBar: x}
+  newField: {aB: 1}
+  useTls: {useMtls: {tlsCertificates: [{privateKey: {blindfoldSecretInfo: {location: a}}}]}}
+metadata: {namespace: shop, name: cart}
+";
+    let after = "\
+kind: origin_pool
+metadata: {name: cart, namespace: shop}
+spec:
+  # why this port
+  port: 80
+  origin_servers:
+  - public_ip: {ip: 192.0.2.4}
+    labels: {fooBar: x}
+  newField: {aB: 1}
+  use_tls: {use_mtls: {tls_certificates: [{private_key: {blindfoldSecretInfo: {location: a}}}]}}
+";
+    assert_eq!(formatted(before), after);
+}
+
+#[test]
+fn what_replaces_a_key_that_is_merged_keeps_its_spelling() {
+    let text = "\
+metadata: {name: cart, namespace: shop}
+spec:
+  <<: &shared {dnsName: a.example.net}
+  dnsName: b.example.net
+  port: 80
+";
+    assert_eq!(formatted(text), text);
+}
+
+#[test]
 fn what_cannot_be_moved_without_doubt_stays() {
     for text in [
         // An alias would go before its anchor.
