@@ -104,6 +104,13 @@ impl Rule {
     pub fn broken(&self, field: &Field, value: &Json) -> Option<String> {
         let word = || word(field, value);
         match (self, value) {
+            // The key of a map: JSON has no other than texts.
+            (_, Json::String(key)) if self.is_about_numbers() => {
+                match key.parse::<u32>().ok().filter(|number| number.to_string() == *key) {
+                    Some(number) => self.broken(field, &number.into()).map(|_| "is out of range".to_owned()),
+                    None => Some("is not a plain number".to_owned()),
+                }
+            }
             (Rule::Range { unit, least, most }, _) => {
                 let amount = amount(*unit, value)?;
                 let is_below = least.and_then(|least| compare(amount, least)) == Some(Ordering::Less);
@@ -149,6 +156,11 @@ impl Rule {
     /// Whether it is about what the parts of a value are, and not about how many there are.
     pub fn is_about_parts(&self) -> bool {
         matches!(self, Rule::Unique | Rule::UniqueValues | Rule::UniqueNames | Rule::OneNonzero)
+    }
+
+    /// Whether it is about a number itself.
+    pub fn is_about_numbers(&self) -> bool {
+        matches!(self, Rule::Range { unit: Unit::Number, .. } | Rule::Ranges(_) | Rule::NotInRanges(_))
     }
 
     /// A text that keeps it, in words; empty where the rule says all.

@@ -65,6 +65,22 @@ fn every_problem_of_an_object_is_found_at_its_place_in_one_go() {
 }
 
 #[test]
+fn the_key_of_a_map_of_numbers_is_one_in_its_range() {
+    let host = |keys: &str| {
+        let spec = format!("spec: {{domains: [a.example.com], proxy: HTTP_PROXY, custom_errors:\n{keys}}}");
+        found(&format!("kind: virtual_host\nmetadata: {{name: a, namespace: shop}}\n{spec}\n"))
+    };
+    assert_eq!(host("  {404: string:///QUJD, '5': string:///QUJD}"), Vec::<String>::new());
+    for key in ["abc", "'4040'", "'0404'", "-1", "+404", "600", "''"] {
+        let found = host(&format!("  {{404: string:///QUJD,\n  {key}: string:///QUJD}}"));
+        assert!(
+            found.len() == 1 && found[0].starts_with("5: ") && found[0].contains("[allowed: 3 to 599]"),
+            "{key}: {found:?}"
+        );
+    }
+}
+
+#[test]
 fn what_follows_from_a_problem_is_no_problem_of_its_own() {
     let object = |kind: &str, spec: &str| format!("kind: {kind}\nmetadata: {{name: a, namespace: shop}}\n{spec}\n");
     for (kind, spec, problem) in [

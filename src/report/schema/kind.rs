@@ -140,11 +140,15 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
         kind if field.is_list => {
             json!({"type": "array", "items": {"anyOf": [of(of_kind(kind), Part::Items), reference(VARIABLE)]}})
         }
-        FieldKind::Map(kind) => json!({
-            "type": "object",
-            "propertyNames": of(json!({}), Part::Keys),
-            "additionalProperties": {"anyOf": [of(of_kind(kind), Part::Values), reference(UNSET)]},
-        }),
+        FieldKind::Map(kind) => {
+            let are_numbers = rules().any(|(of, rule)| *of == Part::Keys && rule.is_about_numbers());
+            let key = if are_numbers { json!({"pattern": "^(0|[1-9][0-9]*)$"}) } else { json!({}) };
+            json!({
+                "type": "object",
+                "propertyNames": of(key, Part::Keys),
+                "additionalProperties": {"anyOf": [of(of_kind(kind), Part::Values), reference(UNSET)]},
+            })
+        }
         kind => of_kind(kind),
     };
     // Which numbers of words are allowed is left to the loader.

@@ -323,9 +323,15 @@ impl Reader<'_> {
                     Value::Object(entries) => entries,
                     _ => return Err(place.wrong("an object", value)),
                 };
+                let mut rules = site.field.rules.iter();
+                let are_numbers = rules.any(|(part, rule)| *part == Part::Keys && rule.is_about_numbers());
                 let mut read = Object::new();
                 for (key, value) in entries {
-                    rule::check(site.field, Part::Keys, &key.as_str().into(), place)?;
+                    let written = match are_numbers {
+                        true => key.parse::<u32>().map_err(|_| place.wrong("keyed by numbers", key))?.into(),
+                        false => key.as_str().into(),
+                    };
+                    rule::check(site.field, Part::Keys, &written, place)?;
                     let site = Site { part: Part::Values, is_optional: false, place: place.field(key), ..site };
                     read.insert(key.clone(), self.value(of, value, site)?);
                 }

@@ -380,7 +380,7 @@ fn texts(field: &Field, rules: Vec<&Rule>) -> Vec<String> {
 }
 
 /// Texts that patterns of the description ask for.
-const PATTERNED: [&str; 13] = [
+const PATTERNED: [&str; 14] = [
     "10:30 AM",
     "arn:aws:iam::123456789012:role/a",
     "ami-0123abcd",
@@ -394,6 +394,7 @@ const PATTERNED: [&str; 13] = [
     "GET",
     "65000:1",
     "200",
+    "404",
 ];
 
 /// A few texts of each form that the vendor names.
