@@ -3,11 +3,12 @@
 //!
 //! # Guarantees
 //! A read is complete only when the answer was a good one, came whole, says of no error in it, and
-//! every item has its key and its spec. Nothing is concluded from any other.
+//! every item has its key and its spec, in the list or in a get. Nothing is concluded from any other.
 //!
 //! # Caveats
 //! The service answers the list of a namespace that does not exist with 200 and no items (API.md 1.4).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
@@ -19,14 +20,18 @@ use crate::model::{Json, Key, ListRead, Live, LiveItem, Name, Namespace, Related
 
 use super::current::CurrentState;
 use super::error::ApiError;
-use super::live::{List, check_list, read_list};
+use super::live::{List, check_list, read_list, with_spec, without_spec};
 use super::objects::{ListFields, ResponseFormat};
 use super::operations::Operation;
 use super::reader::Reader;
+use super::response::Response;
 use super::settings::ClientProgress;
 
 /// Objects that refer to one and are asked for their view.
 const MOST_VIEWS: usize = 32;
+
+/// Items of a list that are read singly.
+const MOST_SINGLY: usize = 100;
 
 /// Reads these lists, at the same time as far as the client's limits allow.
 pub async fn fetch(reader: &Reader, scopes: impl IntoIterator<Item = Scope>) -> Live {
@@ -119,8 +124,47 @@ pub(super) fn is_not_offered(kind: KindName, error: &ApiError) -> bool {
     !kind.is_endpoint() && matches!(error.status(), Some(404 | 501))
 }
 
+/// [`Reader::list`] with the spec of every item: where the service sent none, as a get shows it.
+///
+/// # Errors
+/// Any failure of the list.
+pub(super) async fn list(
+    reader: &Reader,
+    namespace: &Namespace,
+    kind: KindName,
+    fields: ListFields,
+) -> Result<Response, ApiError> {
+    let mut answer = reader.list(namespace, kind, fields).await?;
+    if let Some(body) = completed(reader, (namespace, kind), &answer.body).await {
+        answer.body = body.into();
+    }
+    Ok(answer)
+}
+
+/// The list with the specs that it lacks, unless it lacks none or too many, or one of them cannot be read.
+async fn completed(reader: &Reader, scope: (&Namespace, KindName), body: &[u8]) -> Option<Vec<u8>> {
+    let items = without_spec(scope, body)?;
+    if items.iter().filter(|(_, lacking)| lacking.is_some()).count() > MOST_SINGLY {
+        return None;
+    }
+    let mut whole = Vec::with_capacity(items.len());
+    for (item, lacking) in items {
+        let Some(key) = lacking else {
+            whole.push(Cow::Borrowed(item));
+            continue;
+        };
+        match reader.object(&key, ResponseFormat::Default).await {
+            Ok(answer) => whole.push(Cow::Owned(with_spec(item, answer.body())?)),
+            // It went meanwhile.
+            Err(error) if error.is_absent() => {}
+            Err(_) => return None,
+        }
+    }
+    serde_json::to_vec(&BTreeMap::from([("items", whole)])).ok()
+}
+
 async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
-    match reader.list(&scope.namespace, scope.kind, ListFields::Spec).await {
+    match list(reader, &scope.namespace, scope.kind, ListFields::Spec).await {
         Ok(answer) => {
             // It may be long, and others come meanwhile.
             let scope = scope.clone();
@@ -249,7 +293,7 @@ pub async fn check<T: Send>(
     kind: KindName,
     check: impl Fn(LiveItem) -> T + Sync,
 ) -> (Result<BTreeMap<Key, T>, String>, BTreeMap<Key, Vec<Condition>>) {
-    match reader.list(namespace, kind, ListFields::SpecAndStatus).await {
+    match list(reader, namespace, kind, ListFields::SpecAndStatus).await {
         Ok(answer) => {
             (check_list(namespace, kind, &answer.body, check), failed_conditions(namespace, kind, &answer.body))
         }

@@ -16,7 +16,7 @@ use crate::model::{
 };
 
 use super::error::ApiError;
-use super::fetch::{is_not_offered, read_referrers, referring_views};
+use super::fetch::{is_not_offered, list, read_referrers, referring_views};
 use super::live::{READ, read_list};
 use super::objects::{ListFields, ResponseFormat};
 use super::reader::Reader;
@@ -133,7 +133,7 @@ async fn read_kind(
 ) -> Result<KindSnapshot, SnapshotReadError> {
     let scope = Scope { namespace: namespace.clone(), kind };
     let unread = |reason: String| SnapshotReadError::List { scope: scope.clone(), reason };
-    let answer = match reader.list(namespace, kind, ListFields::Spec).await {
+    let answer = match list(reader, namespace, kind, ListFields::Spec).await {
         Ok(answer) => answer,
         Err(error) if is_not_offered(kind, &error) => return Ok(KindSnapshot { items: None, referrers: None }),
         Err(error) => return Err(unread(error.failure.to_string())),

@@ -2,6 +2,8 @@
 //! it names.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -488,6 +490,51 @@ fn an_object_that_cannot_be_represented_is_named_and_never_changed() {
         .code(3)
         .stdout_contains("Left as it is:")
         .stdout_contains("stack/odd.yaml:1  this trueup cannot read the live object: ");
+}
+
+#[test]
+fn an_item_of_a_list_without_its_spec_is_read_singly_within_a_bound() {
+    let bare = |name: &str, namespace: &str| {
+        json!({
+            "tenant": "acme", "namespace": namespace, "name": name, "uid": format!("uid-of-{name}"),
+            "metadata": null, "system_metadata": null, "get_spec": null
+        })
+    };
+    let metadata = json!({"name": "late", "namespace": "shop", "description": "of its get"});
+    let spec = json!({"dns_name": "shop.example.com", "port": 80, "protocol": "TCP"});
+    let late = json!({"metadata": metadata, "system_metadata": {"uid": "uid-of-late"}, "spec": spec}).to_string();
+    let mut items = vec![bare("late", "shop"), bare("gone", "shop"), bare("theirs", "shared"), bare("whole", "shop")];
+    items[3]["get_spec"] = spec;
+    let list = json!({"items": items, "errors": []}).to_string();
+    let many: Vec<_> = (0..101).map(|number| bare(&format!("n{number}"), "many")).collect();
+    let many = json!({ "items": many }).to_string();
+    let readable = Arc::new(AtomicBool::new(true));
+    let is_readable = readable.clone();
+    let server = OddServer::start(move |line, _| match line.split([' ', '?']).nth(1).unwrap_or_default() {
+        path if path.ends_with("/shop/endpoints/late") && is_readable.load(Ordering::Relaxed) => {
+            (200, late.clone().into())
+        }
+        path if path.ends_with("/shop/endpoints/late") => (403, b"{}".into()),
+        path if path.ends_with("/shop/endpoints/gone") => (404, b"{}".into()),
+        path if path.ends_with("/shop/endpoints") => (200, list.clone().into()),
+        path if path.ends_with("/many/endpoints") => (200, many.clone().into()),
+        _ => (200, br#"{"items": []}"#.into()),
+    });
+    let stage = Stage::new().env("TRUEUP_BASE_URL", &server.url()).env("TRUEUP_TOKEN", "token-of-an-odd-service");
+    let ran = stage.run("pull -n shop -o all --kind endpoint");
+    ran.code(0).stderr_ignored().does_not_say("gone").does_not_say("theirs");
+    assert!(stage.read("all/shop/late.yaml").contains("description: of its get"));
+    assert!(stage.path("all/shop/whole.yaml").exists());
+    stage.write("stack/trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    stage.run("snapshot stack -o live.json").code(0).stderr_ignored();
+    let offline = stage.run("plan stack --live live.json");
+    offline.code(0).stdout_contains("shop/late").stdout_contains("shop/whole").does_not_say("gone");
+    readable.store(false, Ordering::Relaxed);
+    stage
+        .run("pull -n shop -o none --kind endpoint")
+        .code(5)
+        .stderr_contains("the service sent no spec for `shop/late`");
+    stage.run("pull -n many -o none --kind endpoint").code(5).stderr_contains("the service sent no spec for `many/n0`");
 }
 
 #[test]
