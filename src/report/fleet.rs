@@ -344,7 +344,7 @@ impl<'a> Fleet<'a> {
 
     /// How many stacks have which state, without those that none has.
     pub(super) fn states(&self) -> impl Iterator<Item = (usize, StackState)> {
-        counted(self.parts.iter().map(|part| part.state())).into_iter().map(|(state, number)| (number, state))
+        counted(self.parts.iter().map(FleetPart::state)).into_iter().map(|(state, number)| (number, state))
     }
 
     /// How many stacks have which state, and the changes of all plans or what all checks found.
