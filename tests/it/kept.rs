@@ -1,6 +1,6 @@
-//! A service that keeps what a replace takes away.
+//! A service that keeps what a replace takes away, and an apply that keeps what no definition names.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Service, Stage, definition};
 
@@ -38,5 +38,36 @@ fn a_removed_value_that_the_service_keeps_is_named_and_nothing_is_verified() {
             .does_not_say("Verified")
             .stderr_ignored();
         assert_eq!(values(), before, "the next plan makes the same replace");
+    }
+}
+
+#[test]
+fn a_conflict_about_what_no_definition_names_says_that_a_new_plan_keeps_it() {
+    let (kept, reverted) = ("a new plan keeps it; `pull --drift --unnamed` writes it", "a new plan reverts it");
+    for (strict, live, field, value, says) in [
+        (false, "0", "jitter_percent", "30", kept),
+        (false, "20", "jitter_percent", "30", kept),
+        (false, "0", "http_health_check.use_http2", "true", kept),
+        (false, "0", "interval", "30", reverted),
+        (true, "0", "jitter_percent", "30", reverted),
+    ] {
+        let service = Service::start();
+        let stage = Stage::new()
+            .at(&service)
+            .file("trueup.yaml", &format!("stack: shop\nnamespaces: [shop]\nstrict: {strict}\n"))
+            .file("a.yaml", CHECK)
+            .applied(".");
+        let path = "/api/config/namespaces/shop/healthchecks/alive";
+        let mut check: Value = serde_json::from_str(&service.send("GET", path, None).1).expect("an object");
+        check["spec"]["jitter_percent"] = live.parse().expect("a number");
+        let sent = json!({"metadata": check["metadata"], "spec": check["spec"]}).to_string();
+        assert_eq!(service.send("PUT", path, Some(&sent)).0, 200);
+        stage.edit("a.yaml", "timeout: 3", "timeout: 4");
+        let conflict = format!("conflict: {{field: spec.{field}, value: {value}}}");
+        service.misbehave(&format!("rules: [{{operation: '*-replace', for: 1, {conflict}}}]"));
+        stage.run("apply . --yes --quiet").code(6).stdout_contains(says);
+        let plan = stage.run("plan . --format json").code(0).json();
+        let fields = plan["plan"]["changes"][0]["action"]["replace"]["fields"].as_array().expect("fields");
+        assert_eq!(fields.len(), if says == kept { 1 } else { 2 }, "{field}: {fields:?}");
     }
 }

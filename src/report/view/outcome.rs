@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{Alarm, Block, Blocks, Table, consents, settings, unread};
-use crate::kind::KindName;
+use crate::kind;
 use crate::model::{Json, Key, Scope, grouped};
-use crate::plan::{ActionKind, ApprovalError, Conflict, Plan, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
+use crate::plan::{ActionKind, ApprovalError, Conflict, Note, Plan, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
 use crate::report::json::{OutcomeReport, RehearsalReport};
@@ -139,7 +139,7 @@ fn conflict<'a>(
     let fields: Vec<&ThreeWay> = conflict.fields.iter().filter(|one| !one.field.is_ownership_annotation()).collect();
     if !fields.is_empty() {
         blocks.gap();
-        blocks.table(three_way(endpoint.kind, &fields, &plan.source.origin));
+        blocks.table(three_way(endpoint, &fields, plan));
         blocks.gap();
     }
     let others = outcome.steps.iter().filter(|step| step.result.is_done()).count();
@@ -157,30 +157,46 @@ fn conflict<'a>(
     blocks
 }
 
-fn three_way<'a>(kind: KindName, fields: &[&'a ThreeWay], of: &PlanOrigin) -> Table<'a> {
+fn three_way<'a>(key: &Key, fields: &[&'a ThreeWay], plan: &Plan) -> Table<'a> {
     let value = |field: &ThreeWay, value: &Json| {
-        words(kind, &field.field, value).map_or_else(|| line!["(none)"], |text| line![code(text)])
+        words(key.kind, &field.field, value).map_or_else(|| line!["(none)"], |text| line![code(text)])
     };
     let mut table = Table::new(["field", "when planned", "now", "wanted", ""]).titled(Line::default(), 2);
     for field in fields {
         let [planned, now, wanted] = [&field.planned, &field.now, &field.wanted].map(|one| value(field, one));
-        table.row([line![code(field.field.to_string())], planned, now, wanted, line![whose(field, of)]]);
+        table.row([line![code(field.field.to_string())], planned, now, wanted, line![whose(key, field, plan)]]);
     }
     table
 }
 
-fn whose(field: &ThreeWay, of: &PlanOrigin) -> &'static str {
+fn whose(key: &Key, field: &ThreeWay, plan: &Plan) -> &'static str {
     let (theirs, ours) = (field.planned != field.now, field.planned != field.wanted);
     match (theirs, ours) {
         (true, true) if field.now == field.wanted => "both made the same change",
         (true, true) => "changed on both sides: decide",
-        (true, false) => match of {
+        (true, false) => match plan.source.origin {
+            PlanOrigin::Directory(_) if is_unnamed(key, field, plan) => {
+                "changed live only, and not defined: a new plan keeps it; `pull --drift --unnamed` writes it"
+            }
             PlanOrigin::Directory(_) => "changed live only: a new plan reverts it; `pull --drift` keeps it",
             PlanOrigin::Rollback(_) | PlanOrigin::Move { .. } => "changed live only: a new plan keeps it",
         },
         (false, true) => "ours only",
         (false, false) => "unchanged",
     }
+}
+
+/// Whether no definition names what was changed, and an apply leaves such a value as it is.
+fn is_unnamed(key: &Key, field: &ThreeWay, plan: &Plan) -> bool {
+    let Some(unit) = field.field.unit() else { return false };
+    let spec = key.kind.message();
+    // What is wanted has also what was live and not named.
+    let noted = |note: &Note| matches!(note, Note::Unnamed { key: of, path, .. } if of == key && *path == field.field.to_string());
+    let is_as_wanted =
+        || kind::seen_as(spec, unit, &field.now, &field.wanted) == kind::significant(spec, unit, &field.wanted);
+    !key.kind.is_whole()
+        && !plan.settings.safeguards.strict.contains(&key.kind)
+        && (is_as_wanted() || plan.notes.iter().any(noted))
 }
 
 fn sum<'a>(outcome: &Outcome, earlier: &BTreeSet<&Key>) -> Line<'a> {
