@@ -192,11 +192,11 @@ pub fn fold<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Vec<&'a Change
     folds
 }
 
-/// A text that is the same for replaces that make the same edit.
+/// A text that is the same for replaces that make the same edit and take their objects from the same stack.
 fn same_edit(change: &Change) -> Option<String> {
     let Action::Replace { fields, adopts, .. } = &change.action else { return None };
     let fields = fields.iter().map(|field| (&field.field, &field.before, &field.after, field.cause, field.attribution));
-    Some(format!("{adopts} {:?}", fields.collect::<Vec<_>>()))
+    Some(format!("{adopts} {:?} {:?}", change.taken_from(), fields.collect::<Vec<_>>()))
 }
 
 #[cfg(test)]
@@ -204,8 +204,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Field, Json, SourceLocation};
-    use crate::plan::Cause;
+    use crate::model::{Field, Json, STACK, SourceLocation};
+    use crate::plan::{Cause, Plan};
+    use crate::report::sample_tests;
+
+    #[test]
+    fn replaces_with_one_edit_that_take_objects_from_several_stacks_are_folded_by_stack() {
+        let same = |change: &Change| matches!(change.key.name.as_str(), "ep-4" | "ep-5" | "ep-6" | "ep-14");
+        let mut plan = sample_tests::plan(20, false);
+        plan.changes.retain(same);
+        let counts = |plan: &Plan| fold(plan.changes.iter()).iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(counts(&plan), [4]);
+        for (change, from) in plan.changes.iter_mut().zip(["a", "a", "b", "a"]) {
+            let Action::Replace { before, .. } = &mut change.action else { continue };
+            before.endpoint.annotations.insert(STACK.to_owned(), from.to_owned());
+            change.ownership = Some(OwnershipAnnotations { stack: Some("shop-prod".to_owned()), applied: None });
+        }
+        assert_eq!(counts(&plan), [3, 1]);
+    }
 
     fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
         let change = FieldChange::new(field, before, after, Cause::Pending);

@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use super::facts::check::{Row, State};
 use super::facts::edits::{self, ValueEdit};
 use super::facts::plan::{Command, Item, Part as PlanPart, annotates};
-use super::facts::reason::{block_reason, of_edit, reason, removed};
+use super::facts::reason::{block_reason, of_edit, reason_since, removed};
 use super::text::draw::plain;
 use super::view::{Alarm, Content, Count, View};
 use super::{Role, TextView, safe};
@@ -222,7 +222,7 @@ impl Page {
 
     fn add_change(&mut self, change: &Change, now: Option<Timestamp>) {
         let known = Line::joined(known(change, now), "; ");
-        let why = (change.action.kind().as_str(), &line![reason(change)]);
+        let why = (change.action.kind().as_str(), &reason_since(change));
         self.push(&change.key, why, &known, (&edits::of(change), change.place.as_ref()));
     }
 

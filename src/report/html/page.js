@@ -68,13 +68,14 @@
       if (action) add(found.reasons, change.r);
       if (!action || !reason) continue;
       found.count += 1;
-      const fold = state.fold && (change.a === 'replace' || change.a === 'annotate') && data.edits[change.e].length ? change.e : -1;
-      const entry = fold < 0 ? undefined : folds.get(fold);
+      const mayFold = state.fold && (change.a === 'replace' || change.a === 'annotate') && data.edits[change.e].length;
+      const fold = mayFold ? `${change.e} ${change.r}` : '';
+      const entry = folds.get(fold);
       if (entry) {
         entry.push(index);
       } else {
         const made = [index];
-        if (fold >= 0) folds.set(fold, made);
+        if (fold) folds.set(fold, made);
         found.entries.push(made);
       }
     }

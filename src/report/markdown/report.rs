@@ -15,7 +15,7 @@ use crate::report::TextView;
 use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, ValueEdit};
 use crate::report::facts::plan::{Item, Part, Rank, annotates, sign};
-use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, removed};
+use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, reason_since, removed};
 use crate::report::line::{Line, at, code, digits, key, moment_with_age};
 use crate::report::view::{Content, Table, View};
 
@@ -506,7 +506,7 @@ fn heading<'c>(changes: &[&'c Change], edits: &[ValueEdit]) -> Line<'c> {
         let listed = Line::joined(names.iter().take(NAMES).map(|name| line![code(value(name))]), ", ");
         line = line.and(": ").and(listed).and((more > 0).then(|| line![" and ", more, " more"]));
     }
-    line.and(line![" (", reason(first), place.map(|place| line![", ", at(place)]), ")"])
+    line.and(line![" (", reason_since(first), place.map(|place| line![", ", at(place)]), ")"])
 }
 
 /// The lines of one edit. What a new endpoint brings needs no heading of its own.
