@@ -6,7 +6,7 @@ use super::facts::check::{self, Row, State};
 use super::facts::edits;
 use super::facts::notes;
 use super::facts::plan::{self as facts, Item, Part, Rank};
-use super::facts::reason::{block_reason, of_cause, reason, reason_since};
+use super::facts::reason::{block_reason, of_cause, of_edit, reason, reason_since};
 use super::line::moment;
 use crate::drift::{AcknowledgementStatus, Check};
 use crate::load::{Diagnostic, Severity};
@@ -326,7 +326,7 @@ fn of_change(change: &Change) -> Vec<Annotation> {
             let removed = removed.map(|commit| format!(", file removed in {} ({})", commit.id, commit.date));
             let unmanaged = change.cause == Some(Cause::Unannotated);
             let finding = if unmanaged { Finding::Unmanaged } else { Finding::Delete };
-            whole(finding, format!("{}{}", reason(change), removed.unwrap_or_default()))
+            whole(finding, format!("{}{}", reason(change).unescaped(), removed.unwrap_or_default()))
         }
         Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
             fields.iter().flat_map(|field| of_field(change, field, &title)).collect()
@@ -337,11 +337,11 @@ fn of_change(change: &Change) -> Vec<Annotation> {
 /// The remarks on the values of a field that a change replaces.
 fn of_field(change: &Change, field: &FieldChange, title: &str) -> Vec<Annotation> {
     let quiet = field.attribution.map_or(field.cause == Cause::Pending, |side| {
-        matches!(side, Attribution::ThisChange | Attribution::PendingOnBase)
+        matches!(side, Attribution::ThisChange | Attribution::PendingOnBase) && field.cause != Cause::Both
     });
     let level = if quiet && !change.action.deletes() { AnnotationLevel::Notice } else { AnnotationLevel::Warning };
-    let why = field.attribution.map_or(field.cause.as_str(), Attribution::as_str);
     let remark = |edit: edits::ValueEdit| {
+        let why = of_edit(&edit).unescaped();
         let message = format!("{}: {} -> {} ({why})", edit.name, edit.live(), edit.wanted());
         let (part, place) = (edit.name, edit.place.or_else(|| change.place.clone()));
         Annotation { level, part, place, ..Annotation::new(of_value(field), title, message) }

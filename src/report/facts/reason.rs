@@ -11,14 +11,19 @@ use crate::report::prelude::*;
 /// Why an object is missing that a commit which was applied defines.
 const DELETED_OR_FAILED: &str = "deleted outside, or its create failed";
 
-/// Why a change is made, in a word or two: whose it is if a base attributes it, else its cause.
-pub fn reason(change: &Change) -> &'static str {
-    if let Some(attribution) = change.attribution {
-        return attribution.as_str();
-    }
-    match (&change.action, change.cause) {
-        (Action::Create { .. }, Some(Cause::Drift)) if change.applied_in.is_some() => DELETED_OR_FAILED,
-        (Action::Create { .. }, Some(Cause::Drift)) => "deleted outside",
+/// What a base does not say of a value that the files changed as well.
+const CHANGED_OUTSIDE: &str = ", and changed outside";
+
+/// Why a change is made, in a few words: whose it is if a base attributes it, with what happened outside, else its cause.
+pub fn reason(change: &Change) -> Line<'static> {
+    let cause = match (&change.action, change.cause) {
+        (Action::Create { .. }, Some(Cause::Drift)) => {
+            let words = if change.applied_in.is_some() { DELETED_OR_FAILED } else { "deleted outside" };
+            return match change.attribution {
+                None | Some(Attribution::Drift) => line![words],
+                Some(side) => line![side.as_str(), ", and ", words],
+            };
+        }
         (Action::Create { .. }, _) => "new",
         (Action::Delete { .. }, Some(Cause::Unannotated)) => "not managed",
         (Action::Delete { .. }, _) => "definition removed",
@@ -27,22 +32,23 @@ pub fn reason(change: &Change) -> &'static str {
             "passes to another stack"
         }
         _ if change.adopts() => "adopts",
-        (Action::Replace { fields, .. } | Action::Recreate { fields, .. }, _) => of_fields(fields),
-    }
+        (Action::Replace { fields, .. } | Action::Recreate { fields, .. }, _) => return of_fields(fields),
+    };
+    line![change.attribution.map_or(cause, Attribution::as_str)]
 }
 
-fn of_fields(fields: &[FieldChange]) -> &'static str {
+fn of_fields(fields: &[FieldChange]) -> Line<'static> {
     let has = |attribution| fields.iter().any(|field| field.attribution == Some(attribution));
     let attributions = shared(fields.iter().map(|field| field.attribution));
-    let causes = shared(fields.iter().map(|field| field.cause));
-    match (attributions, causes) {
-        (Some(Some(attribution)), _) => attribution.as_str(),
-        (None, _) if has(Attribution::ThisChange) => "this change and others",
-        (None, _) if has(Attribution::BehindBase) => "behind base and others",
-        (None, _) => "not this change",
-        (Some(None), Some(cause)) => of_cause(cause),
-        (Some(None), None) => of_cause(Cause::Both),
-    }
+    let cause = shared(fields.iter().map(|field| field.cause)).unwrap_or(Cause::Both);
+    let whose = match attributions {
+        Some(None) => return line![of_cause(cause)],
+        Some(Some(attribution)) => attribution.as_str(),
+        None if has(Attribution::ThisChange) => "this change and others",
+        None if has(Attribution::BehindBase) => "behind base and others",
+        None => "not this change",
+    };
+    line![whose, fields.iter().any(|field| field.cause == Cause::Both).then_some(CHANGED_OUTSIDE)]
 }
 
 /// Why a value differs. What was changed both in the files and outside has one name, for one value and for several.
@@ -53,9 +59,10 @@ pub fn of_cause(cause: Cause) -> &'static str {
     }
 }
 
-/// Whose change an edit is if a base attributes it, else why the value differs.
-pub fn of_edit(edit: &ValueEdit) -> Option<&'static str> {
-    edit.attribution.map(Attribution::as_str).or(edit.cause.map(of_cause))
+/// Whose change an edit is if a base attributes it, with what happened outside, else why the value differs.
+pub fn of_edit(edit: &ValueEdit) -> Line<'static> {
+    let Some(side) = edit.attribution else { return line![edit.cause.map_or("", of_cause)] };
+    line![side.as_str(), (edit.cause == Some(Cause::Both)).then_some(CHANGED_OUTSIDE)]
 }
 
 /// The value that all share.
@@ -67,10 +74,9 @@ fn shared<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
 /// Why a change is made, with the commit that it follows from.
 pub fn reason_since(change: &Change) -> Line<'_> {
     match (&change.applied_in, change.transfer()) {
-        _ if change.attribution.is_some() => line![reason(change)],
         (_, Some((from, to))) => line!["passes from stack ", code(from), " to stack ", code(to)],
-        (Some(commit), None) => line![reason(change), ", since ", code(short(commit))],
-        (None, None) => line![reason(change)],
+        (Some(commit), None) => reason(change).and(", since ").and(code(short(commit))),
+        (None, None) => reason(change),
     }
 }
 
@@ -211,5 +217,41 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
             line!["whether another stack defines it is unknown: ", foreign(reason)]
         }
         Unchangeable::ReferrersUnknown { reason } => line!["who refers to it could not be read: ", foreign(reason)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::annotation::{AnnotationLevel, of_plan};
+    use crate::report::{Format, TextView, render, sample_tests};
+
+    #[test]
+    fn what_happened_outside_is_said_of_what_a_base_attributes_as_well() {
+        let mut plan = sample_tests::attributed(sample_tests::plan(10, false));
+        plan.blocked.clear();
+        plan.notes.clear();
+        plan.guards.clear();
+        plan.changes.retain(|change| matches!(change.key.name.as_str(), "ep-2" | "ep-4"));
+        for change in &mut plan.changes {
+            match &mut change.action {
+                Action::Replace { fields, .. } => {
+                    for field in fields {
+                        (field.cause, field.attribution) = (Cause::Both, Some(Attribution::ThisChange));
+                    }
+                }
+                _ => {
+                    (change.cause, change.attribution) = (Some(Cause::Drift), Some(Attribution::Drift));
+                    change.applied_in = Some("056437c".to_owned());
+                }
+            }
+        }
+        for format in [Format::Text, Format::Markdown, Format::Html, Format::Github, Format::Sarif] {
+            let text = render(&plan, format, &TextView::default());
+            assert!(text.contains("this change, and changed outside"), "{format:?}: {text}");
+            assert!(text.contains(DELETED_OR_FAILED) && text.contains("056437c"), "{format:?}: {text}");
+        }
+        let remarks = of_plan(&plan);
+        assert!(remarks.iter().all(|remark| remark.level == AnnotationLevel::Warning), "{remarks:?}");
     }
 }

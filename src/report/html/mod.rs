@@ -369,7 +369,7 @@ fn data(content: &PageContent) -> String {
 
 fn page_edit(edit: &ValueEdit) -> Json {
     let lines = edit.lines().into_iter().map(|(sign, value)| json!([sign.as_str(), plain(&line![code(value)])]));
-    json!({"n": plain(&line![code(&edit.name)]), "l": lines.collect::<Vec<_>>(), "c": of_edit(edit)})
+    json!({"n": plain(&line![code(&edit.name)]), "l": lines.collect::<Vec<_>>(), "c": plain(&of_edit(edit))})
 }
 
 fn at(place: &SourceLocation) -> String {

@@ -10,7 +10,7 @@
   const signOf = (action) => SIGN_OF[wordOf(action)] || SIGNS[action];
   const CLASS_OF = { deleted: 'delete', unmanaged: 'create' };
   const classOf = (action) => CLASS_OF[wordOf(action)] || action;
-  const WARN = /^(drift|unannotated|adopts|passes|deleted outside|not managed|unmanaged)/;
+  const WARN = /^(drift|unannotated|adopts|passes|not managed|unmanaged)|outside/;
   // Rows that are drawn at once; the others follow when the reader comes near the end.
   const FIRST = 36;
   const CHUNK = 100;
@@ -83,7 +83,7 @@
   };
 
   const tag = (reason) => {
-    const kind = reason === 'behind base' ? 'tag bad' : WARN.test(reason) ? 'tag warn' : 'tag';
+    const kind = reason.startsWith('behind base') ? 'tag bad' : WARN.test(reason) ? 'tag warn' : 'tag';
     return element('span', kind, reason);
   };
 

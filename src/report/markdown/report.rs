@@ -518,7 +518,12 @@ fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> String {
     }
     let why = of_edit(edit);
     let place = edit.place.as_ref().filter(|_| single);
-    let heading =
-        line!["@@ ", name(), why.map(|why| line!["  ", why]), place.map(|place| line!["  ", at(place)]), " @@"];
+    let heading = line![
+        "@@ ",
+        name(),
+        (!why.is_empty()).then(|| line!["  ", why]),
+        place.map(|place| line!["  ", at(place)]),
+        " @@"
+    ];
     fence_line(&heading) + &lines.map(|(sign, text)| fence_line(&line![sign, " ", text])).collect::<String>()
 }

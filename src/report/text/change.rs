@@ -11,7 +11,7 @@ use crate::report::Role;
 use crate::report::TextView;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
 use crate::report::facts::plan::sign;
-use crate::report::facts::reason::{block_reason, remarkable_reason, removed};
+use crate::report::facts::reason::{block_reason, of_edit, remarkable_reason, removed};
 use crate::report::line::{self, Line, code, key, styled};
 
 /// Where the names of fields begin, and how wide they are.
@@ -158,6 +158,7 @@ fn rows(kind: KindName, fields: &[FieldChange], modified: Option<&str>, view: &T
 fn aside<'a>(edit: &ValueEdit, modified: Option<&'a str>, is_of_several: bool) -> Line<'a> {
     let last = || modified.and_then(|time| time.get(..10)).map(|day| line![", last on ", code(day)]);
     match (edit.attribution, edit.cause) {
+        (Some(_), Some(Cause::Both)) => of_edit(edit).and(last()),
         (Some(side), _) => line![if is_of_several { side.as_str() } else { "" }],
         (None, Some(Cause::Drift)) => line!["changed outside", last()],
         (None, Some(Cause::Both)) => line!["changed here and outside", last()],
