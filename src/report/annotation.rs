@@ -5,7 +5,7 @@
 use super::facts::check::{self, Row, State};
 use super::facts::edits;
 use super::facts::notes;
-use super::facts::plan::{self as facts, Item, Part, Rank};
+use super::facts::plan::{self as facts, Item, Part};
 use super::facts::reason::{block_reason, of_cause, of_edit, reason, reason_since};
 use super::line::moment;
 use crate::drift::{AcknowledgementStatus, Check};
@@ -174,10 +174,7 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
 /// The remarks on a check: what was changed outside, what could not be read, what was accepted too long ago.
 pub fn of_check(check: &Check) -> Vec<Annotation> {
     let mut all: Vec<Annotation> = unknown(&check.plan).chain(snapshot(&check.plan)).collect();
-    let mut rows = check::rows(check);
-    // Both before drift before pending, creates last.
-    rows.sort_by_key(|row| std::cmp::Reverse((row.state.is_outside(), row.change.map(Rank::of))));
-    all.extend(rows.iter().flat_map(of_row));
+    all.extend(check::rows(check).iter().flat_map(of_row));
     for entry in check.acknowledged.iter().filter(|entry| entry.status == AcknowledgementStatus::Expired) {
         let one = &entry.acknowledgement;
         let title = format!("acknowledgement expired: {}", one.object);

@@ -1,12 +1,13 @@
 //! The facts of a check: what it found of each endpoint that is not in sync, value by value and since when, how many
 //! there are, what is accepted, and the commands that end it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
 use super::edits::{self, ValueEdit};
-use super::plan::Command;
+use super::plan::{Command, Rank};
 use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::words;
@@ -104,7 +105,8 @@ impl Row<'_> {
     }
 }
 
-/// Every endpoint that is not in sync: what was changed outside, then what is not applied yet, each by key.
+/// Every endpoint that is not in sync: what is blocked or would be deleted, what was changed outside, then what is not applied
+/// yet, in each what can hurt most first.
 pub fn rows<'a>(check: &'a Check) -> Vec<Row<'a>> {
     let changes = check.plan.by_key();
     let blocked: BTreeMap<&Key, &BlockedChange> = check.plan.blocked.iter().map(|held| (&held.key, held)).collect();
@@ -119,7 +121,9 @@ pub fn rows<'a>(check: &'a Check) -> Vec<Row<'a>> {
         row(check, (key, object), (changes.get(key).copied(), unnamed), blocked.get(key).copied())
     };
     let mut rows: Vec<Row<'a>> = check.verdicts.objects.iter().map(row).collect();
-    rows.sort_by_key(|row| !row.state.is_outside());
+    let rank = |row: &Row<'_>| if row.is_blocked { Some(Rank::Blocked) } else { row.change.map(Rank::of) };
+    let can_wait = |row: &Row<'_>| rank(row) < Some(Rank::Delete);
+    rows.sort_by_key(|row| (can_wait(row), !row.state.is_outside(), Reverse(rank(row))));
     rows
 }
 
@@ -344,6 +348,21 @@ mod tests {
             plan.blocked.push(BlockedChange::new(change.key.clone(), reason, Some(change)));
         }
         plan
+    }
+
+    #[test]
+    fn a_delete_that_waits_for_an_apply_is_among_the_first_that_a_short_report_shows() {
+        let mut plan = sample_tests::plan(200, false);
+        plan.blocked.clear();
+        let is_kept =
+            |change: &Change| change.key.name.as_str() == "ep-91" || change.action.kind() == ActionKind::Replace;
+        plan.changes.retain(is_kept);
+        let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), Timestamp::UNIX_EPOCH);
+        assert!(check.verdicts.objects.len() > 100);
+        let view = TextView { budget: Some(3_000), call: "st".to_owned(), ..TextView::default() };
+        let [text, markdown] = [Format::Text, Format::Markdown].map(|format| render(&check, format, &view));
+        assert!(text.contains("pay/ep-91") && text.contains("; all of them: trueup plan st\n"), "{text}");
+        assert!(markdown.contains("pay/ep-91") && markdown.len() <= 3_000, "{markdown}");
     }
 
     #[test]
