@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::safe;
 use unicode_width::UnicodeWidthStr as _;
 
 /// `text` with its long lines broken at blanks, in at most `width` columns where its words allow it.
@@ -18,7 +19,8 @@ pub fn fit(text: &str, width: usize) -> String {
         }
         fitted.push_str(end);
     }
-    fitted
+    // What was in the middle of a line may now begin one.
+    safe::log(&fitted).into_owned()
 }
 
 fn wrap(line: &str, width: usize, into: &mut String) {
@@ -150,6 +152,13 @@ mod tests {
           = help: allowed here: `a`,
                   `b`, `c`
         ");
+    }
+
+    #[test]
+    fn no_continued_line_is_a_command_of_a_runner() {
+        let text = "see ticket 4711 of the till ::add-mask::8080";
+        assert_eq!(fit(text, 30), "see ticket 4711 of the till\n  \\u{3a}:add-mask::8080");
+        assert_eq!(fit("see the address of the till ::1", 30), "see the address of the till\n  ::1");
     }
 
     #[test]
