@@ -2,6 +2,7 @@
 //! report draws a difference. Options of an exclusive group are taken apart, so that a change of option reads
 //! as one value that is removed and one that is added. The texts are untrusted: drawers escape them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use similar::{ChangeTag, TextDiff};
@@ -106,13 +107,13 @@ impl ValueEdit {
     }
 
     /// The live value, or that there is none.
-    pub fn live(&self) -> &str {
-        self.before.as_deref().unwrap_or("(none)")
+    pub fn live(&self) -> Cow<'_, str> {
+        unmistakable(self.before.as_deref())
     }
 
     /// The wanted value, or that there is none.
-    pub fn wanted(&self) -> &str {
-        self.after.as_deref().unwrap_or("(none)")
+    pub fn wanted(&self) -> Cow<'_, str> {
+        unmistakable(self.after.as_deref())
     }
 
     /// Whether the edit is better read by lines.
@@ -151,6 +152,17 @@ impl ValueEdit {
         }
         lines
     }
+}
+
+/// A value on one line that cannot be taken for another one, or for none.
+pub(in crate::report) fn unmistakable(value: Option<&str>) -> Cow<'_, str> {
+    let Some(value) = value else { return "(none)".into() };
+    let is_odd = value.is_empty()
+        || value.trim() != value
+        || value == "(none)"
+        || [" -> ", " → "].into_iter().any(|arrow| value.contains(arrow))
+        || value.starts_with('"') && value.ends_with('"');
+    if is_odd { format!("\"{value}\"").into() } else { value.into() }
 }
 
 /// Lines, of which a final line break leaves an empty one: it can be the difference.
@@ -201,12 +213,39 @@ fn same_edit(change: &Change) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use jiff::Timestamp;
     use serde_json::json;
 
     use super::*;
+    use crate::drift::{Check, UnmanagedPolicy};
     use crate::model::{Field, Json, STACK, SourceLocation};
     use crate::plan::{Cause, Plan};
-    use crate::report::sample_tests;
+    use crate::report::{Format, Report, TextView, render, sample_tests};
+
+    #[test]
+    fn values_that_differ_are_never_drawn_alike() {
+        let values = [None, Some(""), Some("(none)"), Some(" x"), Some("x"), Some("\"\""), Some("\" x\"")];
+        for format in [Format::Text, Format::Markdown, Format::Html, Format::Github, Format::Sarif, Format::Junit] {
+            let mut drawn = BTreeSet::new();
+            for value in values {
+                let mut plan = sample_tests::plan(10, false);
+                plan.changes.retain(|change| change.key.name.as_str() == "ep-8");
+                let Action::Replace { fields, .. } = &mut plan.changes[0].action else { panic!("a replace") };
+                fields.truncate(1);
+                (fields[0].before, fields[0].after) = (json!("live"), json!(value));
+                fields[0].cause = Cause::Drift;
+                let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), Timestamp::UNIX_EPOCH);
+                let texts: [&dyn Report; 2] = [&plan, &check];
+                let digest = plan.digest();
+                let [plan, check] = texts.map(|report| render(report, format, &TextView::default()));
+                let plan = plan.replace(&digest.to_string(), "").replace(digest.short(), "");
+                assert!(drawn.insert(["plan: ", &plan].concat()), "{format:?} {value:?}: {plan}");
+                assert!(drawn.insert(check.clone()), "{format:?} {value:?}: {check}");
+            }
+        }
+    }
 
     #[test]
     fn replaces_with_one_edit_that_take_objects_from_several_stacks_are_folded_by_stack() {

@@ -105,11 +105,9 @@ fn row(edit: &ValueEdit, name_width: usize, aside: Line<'_>, view: &TextView) ->
     let by_lines = if edit.cause.is_some() { edit.is_long() } else { edit.has_lines() };
     let text = match (&edit.before, &edit.after) {
         _ if by_lines => Line::default(),
-        (None, Some(value)) | (Some(value), None) if edit.cause.is_none() => value_text(value),
-        (before, after) => {
-            let [before, after] = [before.as_deref(), after.as_deref()].map(shown);
-            line![styled(Role::Delete, before), " -> ", styled(Role::Create, after)]
-        }
+        (None, Some(_)) if edit.cause.is_none() => line![code(edit.wanted())],
+        (Some(_), None) if edit.cause.is_none() => line![code(edit.live())],
+        _ => line![styled(Role::Delete, code(edit.live())), " -> ", styled(Role::Create, code(edit.wanted()))],
     };
     let text = if aside.is_empty() { text } else { line![text, "  (", aside, ")"] };
     let name = view.plain(&line![code(&edit.name)]);
@@ -164,17 +162,6 @@ fn aside<'a>(edit: &ValueEdit, modified: Option<&'a str>, is_of_several: bool) -
         (None, Some(Cause::Both)) => line!["changed here and outside", last()],
         (None, Some(Cause::Pending | Cause::Unannotated) | None) => Line::default(),
     }
-}
-
-/// A value, or that there is none.
-fn shown(value: Option<&str>) -> Line<'_> {
-    value.map_or_else(|| line!["(none)"], value_text)
-}
-
-/// A value that cannot be taken for something else.
-fn value_text(value: &str) -> Line<'_> {
-    let odd = value.is_empty() || value.trim() != value || value == "(none)" || value.contains(" -> ");
-    if odd { line!["\"", code(value), "\""] } else { line![code(value)] }
 }
 
 fn labelled(name: &'static str, text: &Line<'_>, view: &TextView) -> String {

@@ -8,6 +8,7 @@ use super::{Alarm, Block, Blocks, Table, consents, settings, unread};
 use crate::kind;
 use crate::model::{Json, Key, Scope, grouped};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Note, Plan, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
+use crate::report::facts::edits::unmistakable;
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, unread as unread_facts, words};
 use crate::report::json::{OutcomeReport, RehearsalReport};
@@ -159,7 +160,8 @@ fn conflict<'a>(
 
 fn three_way<'a>(key: &Key, fields: &[&'a ThreeWay], plan: &Plan) -> Table<'a> {
     let value = |field: &ThreeWay, value: &Json| {
-        words(key.kind, &field.field, value).map_or_else(|| line!["(none)"], |text| line![code(text)])
+        let text = words(key.kind, &field.field, value);
+        text.map_or_else(|| line!["(none)"], |text| line![code(unmistakable(Some(&text)).into_owned())])
     };
     let mut table = Table::new(["field", "when planned", "now", "wanted", ""]).titled(Line::default(), 2);
     for field in fields {
