@@ -97,6 +97,8 @@ pub struct FleetPart<'a> {
     pub call: String,
     /// The flags that a command without those words needs to find its settings, each behind a blank.
     pub flags: String,
+    /// The command that shows all that is found of it.
+    pub command: String,
     /// The result, or why there is none.
     pub outcome: Result<StackReport<'a>, NoResult>,
 }
@@ -239,7 +241,8 @@ impl FleetPart<'_> {
 
     /// How its own report is drawn: as `view`, with the commands that name it alone.
     pub(super) fn text_view(&self, view: &TextView) -> TextView {
-        TextView { call: self.call.clone(), flags: self.flags.clone(), elapsed: None, saved: None, ..view.clone() }
+        let (call, flags, command) = (self.call.clone(), self.flags.clone(), self.command.clone());
+        TextView { call, flags, command, elapsed: None, saved: None, ..view.clone() }
     }
 
     /// The view of its plan or check, if it has one.

@@ -142,6 +142,7 @@ fn part<'a>(directory: &str, call: &str, outcome: Result<StackReport<'a>, NoResu
         id: "5f0a4c58".to_owned(),
         call: call.to_owned(),
         flags: String::new(),
+        command: format!("trueup plan {call}"),
         outcome,
     }
 }

@@ -297,12 +297,14 @@ impl MergedChecks {
 impl SavedStack {
     fn part(&self, apart: Option<String>) -> FleetPart<'_> {
         let flags = self.environment.as_ref().map(|name| format!(" --env {}", safe::shell(name))).unwrap_or_default();
+        let call = format!("{}{flags}", safe::shell(&self.directory));
         FleetPart {
             directory: self.directory.clone(),
             environment: self.environment.clone(),
             apart,
             id: String::new(),
-            call: format!("{}{flags}", safe::shell(&self.directory)),
+            command: format!("trueup drift {call}"),
+            call,
             flags,
             outcome: self.result.as_ref().map(|check| StackReport::Checked(check)).map_err(Clone::clone),
         }

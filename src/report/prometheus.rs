@@ -259,6 +259,7 @@ mod tests {
             id: String::new(),
             call: String::new(),
             flags: String::new(),
+            command: String::new(),
             outcome: Ok(StackReport::Checked(check)),
         };
         let text = fleet(&Fleet::new(FleetCommand::Drift, vec![part("dev", &one), part("prod", &other)]));

@@ -93,12 +93,34 @@ fn a_report_that_is_cut_names_the_command_that_makes_all_of_it() {
             several.write(&format!("{name}/{number}.yaml"), &definition(&format!("{name}/e{number}"), 80));
         }
     }
+    let several = several.committed();
     several
-        .committed()
         .run("plan a b --base main --format markdown --budget 3000")
         .code(0)
         .stdout_contains("Everything: `trueup plan a --base main`")
         .stdout_contains("Everything: `trueup plan b --base main`");
+    // Each with its own of the files that the call names for all.
+    several.run("snapshot a b -o ../live --quiet").code(0);
+    for (name, number) in ["a", "b"].into_iter().flat_map(|name| (40..80).map(move |number| (name, number))) {
+        several.write(&format!("{name}/{number}.yaml"), &definition(&format!("{name}/e{number}"), 80));
+    }
+    several.run("drift b --format acknowledgements -o b/known.txt").code(2);
+    let own = "--base main --only-this-change --allow mass-change";
+    let report = several.run(&format!("plan -R . {own} --live ../live --format markdown --budget 3000"));
+    let all = everything(report.text());
+    assert!(all[0].starts_with(&format!("plan a {own} --live ../live/")), "{all:?}");
+    several.run(all[0]).code(0).stdout_contains("only-this-change");
+    let flags = "--unmanaged fail --acknowledged known.txt --shard 1/1 --format markdown --budget 3000";
+    let report = several.run(&format!("drift -R . {flags}"));
+    let all = everything(report.text());
+    assert_eq!(all[..2], ["drift a --unmanaged fail", "drift b --unmanaged fail --acknowledged b/known.txt"]);
+    several.run(all[1]).code(2);
+}
+
+/// The commands that a report names for all of it, without the name of the program.
+fn everything(report: &str) -> Vec<&str> {
+    let commands = report.split("Everything: `trueup ").skip(1);
+    commands.filter_map(|rest| Some(rest.split_once('`')?.0)).collect()
 }
 
 #[test]

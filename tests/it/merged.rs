@@ -70,7 +70,16 @@ impl Random {
             if self.failed { Err(NoResult::Failed("no token".to_owned())) } else { Ok(StackReport::Checked(found)) };
         let directory = format!("t{number}");
         let (id, flags) = (format!("id-{number}"), String::new());
-        FleetPart { call: directory.clone(), directory, environment: None, apart: None, id, flags, outcome }
+        FleetPart {
+            call: directory.clone(),
+            directory,
+            environment: None,
+            apart: None,
+            id,
+            command: String::new(),
+            flags,
+            outcome,
+        }
     }
 }
 
@@ -149,7 +158,16 @@ impl Listed {
         let outcome = if is_elsewhere { Err(NoResult::Elsewhere) } else { Ok(StackReport::Checked(check)) };
         let directory = format!("t{}", self.stack);
         let flags = String::new();
-        FleetPart { call: directory.clone(), directory, environment: None, apart: None, id: self.id(), flags, outcome }
+        FleetPart {
+            call: directory.clone(),
+            directory,
+            environment: None,
+            apart: None,
+            id: self.id(),
+            command: String::new(),
+            flags,
+            outcome,
+        }
     }
 }
 

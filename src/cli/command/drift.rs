@@ -76,7 +76,6 @@ async fn one(arguments: &DriftArgs, context: &Context, shard: Option<Shard>) -> 
     let options = SessionOptions { live: arguments.live.live.as_deref(), shard, ..SessionOptions::default() };
     let session = Session::open(context, &arguments.scope, options).await?;
     let (view, check) = check(arguments, session, None).await?;
-    let view = report_view(arguments, context, view);
     if arguments.format == Format::Text
         && arguments.files.output.is_none()
         && let Some(error) = plan_errors::unread(&check.plan)
@@ -179,7 +178,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     check.drift_state = kept.map(|_| drift_state);
     check.shard = session.shard;
     let check = acknowledged.iter().fold(check, Check::accepting);
-    Ok((session.view(), check))
+    Ok((report_view(arguments, context, session.view()), check))
 }
 
 fn acknowledgements(path: &Path) -> Result<Acknowledgements> {

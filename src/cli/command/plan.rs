@@ -74,14 +74,19 @@ fn answer(arguments: &PlanArgs, context: &Context, report: &dyn Report, view: Te
     let view = TextView {
         saved: arguments.output.clone(),
         budget: Some(arguments.budget),
-        command: format!("trueup plan {}{}", view.call, context.call.flags("base only_this_change allow live")),
         now: Some(context.environment.now()),
-        ..view
+        ..whole(context, view)
     };
     context.output.report_with(report, arguments.format, &view);
     if let Some(words) = left_out(report, arguments.format) {
         context.output.message(&words);
     }
+}
+
+/// The view with the command that shows all of the report.
+fn whole(context: &Context, view: TextView) -> TextView {
+    let flags = context.call.flags("base only_this_change allow live");
+    TextView { command: format!("trueup plan {}{flags}", view.call), ..view }
 }
 
 /// Makes the plan of one stack.
@@ -112,7 +117,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let done = fleet::all(&members, &arguments.scope.filter, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), member.snapshot_in(live)?);
         let (session, plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
-        Ok((session.view(), plan))
+        Ok((whole(&member.context, session.view()), plan))
     })
     .await?;
     if let Some(output) = output {

@@ -17,7 +17,7 @@ use crate::cli::stacks::shard;
 use crate::cli::stacks::targets::Target;
 use crate::cli::{CommandError, Context, ExitStatus, Result, service, settings};
 use crate::drift::Shard;
-use crate::file::{exists, with_slashes};
+use crate::file::{exists, slashed, with_slashes};
 use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
 use crate::model::{Key, Namespace, grouped};
 use crate::plan::MatchedFilters;
@@ -99,7 +99,8 @@ pub async fn open(
         let options = settings::load_options(&context);
         let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
         let settings = load::settings(target.path(), &options).ok();
-        let member = Member { target, context, settings, is_elsewhere: false };
+        let mut member = Member { target, context, settings, is_elsewhere: false };
+        member.call_alone();
         if let Some(config) = member.config()
             && let Some(base_url) = settings::base_url(&member.context, config)
         {
@@ -337,6 +338,19 @@ impl Member {
         NoResult::Failed(error!(Invalid, "{message}").hint(hint).hint("to skip such stacks: --skip-missing-env"))
     }
 
+    /// Lets its call be about it alone: all of its namespaces, and its own file in the place of one for each stack.
+    fn call_alone(&mut self) {
+        let call = self.context.call.clone().without("shard");
+        let live = call.values("live").first().map(|directory| slashed(&self.file_in(Path::new(directory))));
+        let name = call.values("acknowledged").first().filter(|name| self.has_file(Path::new(name)));
+        let root = settings::root(&self.context, self.target.path()).ok();
+        let acknowledged = name.zip(root).map(|(name, root)| match Path::new(name).is_absolute() {
+            true => name.clone(),
+            false => format!("{}{name}", self.context.environment.shown_from_here(&root)),
+        });
+        self.context.call = call.with("live", live).with("acknowledged", acknowledged);
+    }
+
     /// What it defines, if it is loaded.
     fn defined(&self) -> Option<&DefinedKeys> {
         self.context.findings.as_ref()?.defined.get()
@@ -373,9 +387,9 @@ impl Member {
         outcome: Result<StackReport<'a>, &NoResult<CommandError>>,
     ) -> FleetPart<'a> {
         let (directory, flags) = (self.target.directory(), self.context.call.settings());
-        let (call, flags) = match view {
-            Some(view) => (view.call.clone(), view.flags.clone()),
-            None => (safe::shell(&directory) + &flags, flags),
+        let (call, flags, command) = match view {
+            Some(view) => (view.call.clone(), view.flags.clone(), view.command.clone()),
+            None => (safe::shell(&directory) + &flags, flags, String::new()),
         };
         let environment = self.target.environment().map(str::to_owned);
         let failed = |error: &CommandError| match error.ending() {
@@ -383,7 +397,7 @@ impl Member {
             _ => NoResult::Failed(error.to_string()),
         };
         let outcome = outcome.map_err(|none| none.map(failed));
-        FleetPart { directory, environment, apart: None, id: self.id(), call, flags, outcome }
+        FleetPart { directory, environment, apart: None, id: self.id(), call, flags, command, outcome }
     }
 
     /// The file of a directory that is for this stack: by service, stack and environment, whether the call names that or all.

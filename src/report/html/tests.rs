@@ -157,6 +157,7 @@ fn fleet_of(one: &Plan, two: &Plan) -> String {
         id: String::new(),
         call: directory.to_owned(),
         flags: String::new(),
+        command: String::new(),
         outcome,
     };
     let (one, two) = (check(one), check(two));

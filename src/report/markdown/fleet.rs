@@ -8,7 +8,7 @@ use crate::report::facts::check as check_facts;
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport, StackState};
 use crate::report::line::{Line, code, foreign, styled};
 use crate::report::view::View;
-use crate::report::{Role, TextView, safe};
+use crate::report::{Role, TextView};
 
 /// The bytes of a section below which it shows too little.
 const LEAST: usize = 1_000;
@@ -68,15 +68,9 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
     let mut reserved = least.iter().map(String::len).sum::<usize>() + end(loud).len();
     let mut short = 0;
     for (part, least) in shown.into_iter().zip(least) {
-        let base = match &part.outcome {
-            Ok(StackReport::Planned(plan)) => plan.source.base.as_deref(),
-            _ => None,
-        };
-        let base = base.map(|base| format!(" --base {}", safe::shell(base))).unwrap_or_default();
-        let command = format!("trueup {word} {}{base}", part.call);
         let heading = code_span(&part.name());
         let budget = Some(share.saturating_sub(1 + heading.len()));
-        let under = TextView { budget, command, ..options.clone() };
+        let under = TextView { budget, ..part.text_view(options) };
         let Some(one) = part.view(options).map(|view| report(&view, &under)) else { continue };
         // One report has one marker, and of several each is headed by the name of its stack.
         let one = one.split_once('\n').map_or("", |(_, rest)| rest);

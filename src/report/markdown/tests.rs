@@ -306,6 +306,7 @@ fn fleet_of<'p>(plans: &[(&str, &'p Plan)]) -> Fleet<'p> {
         id: String::new(),
         call: (*directory).to_owned(),
         flags: String::new(),
+        command: String::new(),
         outcome: Ok(StackReport::Planned(plan)),
     };
     let mut fleet = Fleet::new(FleetCommand::Plan, plans.iter().map(part).collect());
