@@ -57,6 +57,49 @@ fn a_resume_takes_its_configuration_from_the_working_directory() {
 }
 
 #[test]
+fn what_the_directory_defines_again_is_deleted_by_no_resume_and_no_saved_plan() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nguards: {percent: 100}\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("card.yaml", &definition("shop/card", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.remove("card.yaml");
+    stage.run("plan . -o plan.json --quiet").code(0);
+    service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
+    stage.run("apply . --yes --quiet").code(1).stderr_ignored();
+    service.misbehave("rules: []");
+    stage.write("card.yaml", &definition("shop/card", 80));
+    for again in ["apply --resume last --yes --quiet", "apply plan.json --yes --quiet"] {
+        let refused = stage.run(again);
+        refused.code(6).stderr_contains("the plan deletes `shop/card`, and stack `s` in . defines it by now");
+        refused.stderr_contains("nothing was sent");
+        assert!(service.has("shop/card"), "{again}");
+    }
+    stage.remove("card.yaml");
+    resume(&stage, &[]).code(0).stdout_contains("1 deleted");
+    assert!(!service.has("shop/card"));
+}
+
+#[test]
+fn a_saved_plan_deletes_what_the_overlay_of_its_environment_removes() {
+    let service = Service::start();
+    let settings =
+        "stack: s\nnamespaces: [shop]\nguards: {percent: 100}\nenvironments:\n  prod: {stack: s-prod, overlay: o}\n";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", settings)
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("card.yaml", &definition("shop/card", 80));
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    stage.write("o/card.yaml", "$remove: true\nmetadata: {name: card, namespace: shop}\n");
+    stage.run("plan . --env prod -o plan.json --quiet").code(0);
+    stage.run("apply plan.json --env prod --yes --quiet").code(0);
+    assert!(!service.has("shop/card"));
+}
+
+#[test]
 fn the_last_run_of_a_stack_without_a_name_is_that_of_its_directory() {
     let service = Service::start();
     let stage = Stage::new().at(&service);

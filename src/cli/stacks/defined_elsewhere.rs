@@ -16,6 +16,15 @@ use crate::model::{Key, RelatedObject};
 use crate::plan::{BlockReason, BrokenReference, Note, Plan, Unchangeable};
 use crate::report::safe;
 
+/// What a plan has of the definitions of its own stack as they are now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Definitions {
+    /// It is made of them.
+    Planned,
+    /// They may define since what it deletes.
+    Later,
+}
+
 /// The directory of the plan's own stack, its settings and its repository.
 type OwnDirectory<'a> = (&'a Path, &'a Config, &'a LazyRepository);
 
@@ -25,11 +34,16 @@ pub type Referrers = BTreeMap<Key, Vec<RelatedObject>>;
 /// Blocks the deletes of what another stack of the same service defines now, or may define: one of the repository, or of
 /// the repositories and directories that the call is about. What their definitions refer to is returned.
 pub fn block(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) -> Referrers {
+    block_of(context, here, Definitions::Planned, plan)
+}
+
+/// The same, by how the plan is related to the definitions of its own stack.
+fn block_of(context: &Context, here: OwnDirectory<'_>, own: Definitions, plan: &mut Plan) -> Referrers {
     // A definition that stays may still refer to one that moved.
     let is_referred = |reason: &BlockReason| matches!(reason, BlockReason::Reference(BrokenReference::Deleted(_)));
     let referred = plan.blocked.iter().filter(|blocked| is_referred(&blocked.reason)).map(|blocked| &blocked.key);
     let keys: Vec<Key> = plan.deletes().chain(referred).cloned().collect();
-    let (mut elsewhere, referrers) = elsewhere(context, here, plan, &keys);
+    let (mut elsewhere, referrers) = elsewhere(context, here, own, plan, &keys);
     for blocked in plan.blocked.iter_mut().filter(|blocked| is_referred(&blocked.reason)) {
         elsewhere.remove(&blocked.key).into_iter().for_each(|reason| blocked.reason = reason);
     }
@@ -44,7 +58,7 @@ pub fn note(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
         _ => None,
     };
     let keys: Vec<Key> = plan.notes.iter().filter_map(key).collect();
-    let (mut elsewhere, _) = elsewhere(context, here, plan, &keys);
+    let (mut elsewhere, _) = elsewhere(context, here, Definitions::Planned, plan, &keys);
     for note in &mut plan.notes {
         let (Note::Outside { key, transfer, unknown } | Note::OutsideKinds { key, transfer, unknown }) = note else {
             continue;
@@ -61,6 +75,7 @@ pub fn note(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
 fn elsewhere(
     context: &Context,
     (here, config, repository): OwnDirectory<'_>,
+    definitions: Definitions,
     plan: &Plan,
     keys: &[Key],
 ) -> (BTreeMap<Key, BlockReason>, Referrers) {
@@ -89,14 +104,13 @@ fn elsewhere(
             if own && plan.undone().is_some() {
                 continue;
             }
-            let (mut definers, referring) = service.definers(other, &directory, own.then_some(chosen), keys);
+            let as_own = own.then_some((chosen, definitions));
+            let (mut definers, referring) = service.definers(other, &directory, as_own, keys);
             definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
             for definer in definers {
                 elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
             }
-            // A plan that is read does not know its tenant.
-            let is_named = |tenant: &String| tenants.is_empty() || tenants.contains(tenant);
-            let is_own = |tenant: &Option<String>| tenant.as_ref().is_none_or(is_named);
+            let is_own = |tenant: &Option<String>| tenant.as_ref().is_none_or(|tenant| tenants.contains(tenant));
             for (key, (by, _)) in referring.into_iter().filter(|(_, (_, tenant))| is_own(tenant)) {
                 let referrers = referrers.entry(key).or_default();
                 if referrers.iter().all(|one| one.key().as_ref() != Some(&by)) {
@@ -116,16 +130,17 @@ fn elsewhere(
     (elsewhere, referrers)
 }
 
-/// Blocks them in a plan for the stack of the settings in force.
+/// Blocks them in a plan for the stack of the settings in force that was not made of its definitions as they are now: what
+/// these define is not deleted either.
 ///
 /// # Errors
 /// The directory of the stack cannot be read.
 pub fn block_here(context: &Context, config: &Config, plan: &mut Plan) -> Result<Referrers> {
     let root = settings::root(context, settings::directory(context))?;
-    Ok(block(context, (&root, config, &LazyRepository::new(context, &root)), plan))
+    Ok(block_of(context, (&root, config, &LazyRepository::new(context, &root)), Definitions::Later, plan))
 }
 
-/// Refuses a plan of a file, or the rest of a run, that deletes what another stack has come to define or to refer to since.
+/// Refuses a plan of a file, or the rest of a run, that deletes what a stack has come to define or to refer to since.
 ///
 /// # Errors
 /// It does, or that cannot be read.
@@ -282,14 +297,14 @@ impl<'a> Service<'a> {
         Self { planned, configured, takes_unnamed, variables: settings::variables(context) }
     }
 
-    /// Who defines which of `keys` in a directory for this service, and which of them are referred to, by whom. Of the
-    /// directory of the plan, whose environment is `own`, only other environments count: what they share is what an overlay
-    /// removes from one of them.
+    /// Who defines which of `keys` in a directory for this service, and which of them are referred to, by whom. Of the `own`
+    /// directory, whose environment of the plan is given, what the environments share does not count, because an overlay
+    /// removes from one of them what it has; nor does what is planned.
     fn definers(
         &self,
         other: &DeclaredDirectory,
         directory: &Path,
-        own: Option<Option<&str>>,
+        own: Option<(Option<&str>, Definitions)>,
         keys: &[Key],
     ) -> (Vec<Definer>, Vec<(Key, Referrer)>) {
         let stacks: Vec<_> = match other.stacks() {
@@ -303,14 +318,17 @@ impl<'a> Service<'a> {
         let has_environments = stacks.len() > 1;
         let (mut found, mut referrers) = (Vec::new(), Vec::new());
         for (environment, config) in stacks {
-            let is_own = own.is_some_and(|chosen| environment.is_none() || environment == chosen);
-            // What all environments share defines nothing by itself.
-            let is_stack = environment.is_some() || config.is_stack();
-            if is_own || !is_stack || !self.is_of(config) {
+            let is_later = own.is_some_and(|own| own == (environment, Definitions::Later));
+            let is_own = own.is_some_and(|(chosen, _)| environment.is_none() || environment == chosen) && !is_later;
+            // What environments share under no name defines nothing by itself.
+            let is_nameless = environment.is_none() && has_environments && config.stack.is_none();
+            if is_own || is_nameless || !self.is_of(config) {
                 continue;
             }
             let may: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_define(key)).collect();
-            let named: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_name(key)).collect();
+            let is_stack = environment.is_some() || config.is_stack();
+            let is_named = |key: &&Key| is_stack && other.texts(directory).may_name(key);
+            let named: Vec<&Key> = keys.iter().filter(is_named).collect();
             if may.is_empty() && named.is_empty() {
                 continue;
             }
@@ -328,7 +346,8 @@ impl<'a> Service<'a> {
                 // Files that only make sense in an environment are no stack without one.
                 Err(_) if environment.is_none() && has_environments => {}
                 Err(problem) => {
-                    let may = may.into_iter();
+                    // What a plan was made of may need the variables of its call.
+                    let may = may.into_iter().filter(|_| !is_later);
                     found.extend(may.map(|key| Definer::new(key, stack.clone(), environment, Some(problem))));
                 }
             }
