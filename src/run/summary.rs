@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ChangeResult, RunRecord, RunStatus, RunTrigger};
-use crate::model::{Namespace, RunId, Scope};
+use crate::model::{Key, Namespace, RunId, Scope};
 use crate::plan::ActionKind;
 
 /// One run in short.
@@ -50,9 +50,12 @@ pub struct RunSummary {
     /// The lists of which it applies all definitions of its stack.
     #[serde(skip)]
     pub applied_whole: BTreeSet<Scope>,
-    /// The lists of what it changes.
+    /// What it changes, if not all of that was made.
     #[serde(skip)]
-    pub changed: BTreeSet<Scope>,
+    pub unfinished: BTreeSet<Key>,
+    /// What its plan leaves undone, because it is blocked.
+    #[serde(skip)]
+    pub blocked: BTreeSet<Key>,
     /// Changes that the service refused, or for which it could not be reached: a resume sends them again.
     #[serde(skip)]
     pub failed: usize,
@@ -90,7 +93,8 @@ impl RunSummary {
     #[must_use]
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;
-        let count = |kind| plan.count(kind);
+        let (count, status) = (|kind| plan.count(kind), record.ending());
+        let unfinished = plan.changes.iter().filter(|_| !matches!(status, RunStatus::Finished | RunStatus::Unverified));
         Self {
             run: record.header.run.clone(),
             started: record.header.started.clone(),
@@ -108,7 +112,7 @@ impl RunSummary {
                 delete: count(ActionKind::Delete),
             },
             done: record.made().len(),
-            status: record.ending(),
+            status,
             failed: record.results().filter(|result| matches!(result, ChangeResult::Failed { .. })).count(),
             resumes: record.header.resumes.clone(),
             rolls_back: record.header.rolls_back.clone(),
@@ -118,7 +122,8 @@ impl RunSummary {
             prune_namespaces: plan.settings.prune_namespaces.clone(),
             allowed: plan.allowed.iter().map(|allowed| allowed.name.clone()).collect(),
             applied_whole: plan.scope.keys().filter(|_| plan.is_whole()).cloned().collect(),
-            changed: plan.changes.iter().map(|change| Scope::from(&change.key)).collect(),
+            unfinished: unfinished.map(|change| change.key.clone()).collect(),
+            blocked: plan.blocked.iter().map(|blocked| blocked.key.clone()).collect(),
         }
     }
 
@@ -152,7 +157,8 @@ impl RunSummary {
         let is_same =
             self.stack == earlier.stack && self.base_url == earlier.base_url && self.sandbox == earlier.sandbox;
         // Environments and directories of one stack have namespaces of their own, and a stack may have fewer than it had.
-        let is_about_it = !self.applied_whole.is_disjoint(&earlier.changed);
+        let is_about_it = earlier.unfinished.iter().any(|key| self.applied_whole.contains(&key.into()))
+            && self.blocked.is_disjoint(&earlier.unfinished);
         // What is resumed is a plan of then.
         let is_later_plan = self.resumes.as_ref().is_none_or(|resumed| *resumed > earlier.run);
         is_same

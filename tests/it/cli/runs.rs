@@ -718,9 +718,18 @@ fn a_run_of_which_a_later_one_leaves_nothing_is_superseded_and_no_longer_open() 
     stage.run("apply . --yes --quiet").code(1).stderr_ignored();
     assert_eq!(open()[2]["superseded_by"], json!(null));
     service.misbehave("rules: []");
-    stage.run("apply . --yes --quiet").code(0).stderr_ignored();
+    // One that leaves a change of it out does, too.
+    let other = Stage::stack(&service, "other").file("cart.yaml", &definition("shop/cart", 80));
+    other.run("apply . --yes --quiet --allow foreign-stack=shop/cart").code(0).stderr_ignored();
+    stage.write("more.yaml", &definition("shop/more", 80));
+    stage.run("apply . --yes --quiet").code(7).stderr_ignored();
+    assert_eq!(open()[3]["superseded_by"], json!(null));
+    // What else is blocked does not.
+    other.file("theirs.yaml", &definition("shop/theirs", 80)).run("apply . --yes --quiet").code(0).stderr_ignored();
+    stage.write("theirs.yaml", &definition("shop/theirs", 81));
+    stage.run("apply . --yes --quiet --allow foreign-stack=shop/cart").code(7).stderr_ignored();
     let runs = open();
-    assert_eq!((&runs[3]["run"], &runs[3]["superseded_by"]), (&json!(killed), &runs[0]["run"]));
+    assert_eq!((&runs[4]["run"], &runs[4]["superseded_by"]), (&json!(killed), &runs[0]["run"]));
     let list = stage.run("history");
     list.code(0).stdout_contains("unfinished, superseded by ").does_not_say("--resume");
     stage.run(&format!("apply --resume {killed} --yes")).code(6).stderr_contains("is superseded by run `");
