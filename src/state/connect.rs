@@ -234,7 +234,11 @@ impl HttpService for Http {
             Some(root) => check_document(root, &String::from_utf8_lossy(&body), &asked),
             None => check_credentials(&body),
         };
-        checked.map_err(|reason| HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason)))?;
+        let unexpected = |reason| HttpError::new(HttpErrorKind::Decode, std::io::Error::other(reason));
+        checked.map_err(unexpected)?;
+        if expected == Some("DeleteResult") && has_missing(&String::from_utf8_lossy(&body)).map_err(unexpected)? {
+            body = Bytes::from_static(b"<DeleteResult><Deleted><Key>all</Key></Deleted></DeleteResult>");
+        }
         response.body(body.into()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))
     }
 }
@@ -326,6 +330,24 @@ fn check_document(root: &str, text: &str, asked: &reqwest::Url) -> Result<(), St
     }
 }
 
+/// Whether the answer to a delete of several objects says of some that they were not there, and of none another error.
+/// object_store asserts that an error names a key as it was asked for.
+fn has_missing(text: &str) -> Result<bool, String> {
+    let errors = text.split("<Error").skip(1);
+    let part = |error: &str, name: &str| {
+        let (_, opened) = error.split_once(&format!("<{name}"))?;
+        Some(opened.split_once('>')?.1.split_once('<')?.0.trim().to_owned())
+    };
+    let mut others = errors.clone().filter(|error| part(error, "Code").as_deref() != Some("NoSuchKey"));
+    match others.next() {
+        None => Ok(errors.count() > 0),
+        Some(error) => {
+            let [code, message] = ["Code", "Message"].map(|name| part(error, name).unwrap_or_default());
+            Err(format!("an object was not removed: {code} {message}"))
+        }
+    }
+}
+
 /// Why the answer is missing; without a connection, `way` says to what or through what.
 fn failure(error: reqwest::Error, way: &str) -> HttpError {
     let error = error.without_url();
@@ -385,6 +407,20 @@ mod tests {
             assert_eq!(check(next), Ok(()), "{next}");
         }
         check("<NextMarker>2!a</NextMarker>").expect_err("its next page is the one that was read");
+    }
+
+    #[test]
+    fn an_object_that_is_not_removed_is_an_error_whatever_its_key_is_called() {
+        let error = |code: &str| format!("<Error><Key>/a</Key>{code}<Message>no</Message></Error>");
+        let [missing, denied] =
+            ["NoSuchKey", "AccessDenied"].map(|code| error(&format!("<Code x=\"y\">{code}</Code>")));
+        let deleted = "<Deleted><Key>a</Key></Deleted>".to_owned();
+        for (answer, has) in [(deleted.clone(), false), (missing.clone(), true), (deleted + &missing, true)] {
+            assert_eq!(has_missing(&answer), Ok(has), "{answer}");
+        }
+        for answer in [denied.clone(), missing + &denied, error(""), error("<Code/>")] {
+            has_missing(&answer).expect_err(&answer);
+        }
     }
 
     #[tokio::test]
