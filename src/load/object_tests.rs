@@ -81,6 +81,27 @@ fn the_key_of_a_map_of_numbers_is_one_in_its_range() {
 }
 
 #[test]
+fn an_object_with_many_fields_has_room_for_fewer_labels() {
+    let spec = "domains: [a.example.com], proxy: HTTP_PROXY, add_location: true, disable_default_error_pages: true, \
+                disable_dns_resolve: true, max_request_header_size: 59, idle_timeout: 5, connection_idle_timeout: 5, \
+                request_headers_to_remove: [a], response_headers_to_remove: [a], request_cookies_to_remove: [a], \
+                response_cookies_to_remove: [a], request_headers_to_add: [{name: a, value: b}], \
+                response_headers_to_add: [{name: a, value: b}], routes: [{name: a}], advertise_policies: [{name: a}], \
+                user_identification: [{name: a}], rate_limiter_allowed_prefixes: [{name: a}], \
+                sensitive_data_policy: [{name: a}], buffer_policy: {max_request_bytes: 5}, \
+                custom_errors: {404: 'string:///QUJD'}, js_challenge: {cookie_expiry: 1000}, pass_through: {}, \
+                default_loadbalancer: {}, disable_path_normalize: {}";
+    let host = |count: usize| {
+        let labels: Vec<String> = (0..count).map(|label| format!("l{label}: a")).collect();
+        let metadata = format!("{{name: a, namespace: shop, labels: {{{}}}}}", labels.join(", "));
+        found(&format!("kind: virtual_host\nmetadata: {metadata}\nspec: {{{spec}}}\n"))
+    };
+    assert_eq!(host(20), Vec::<String>::new());
+    let found = host(59);
+    assert!(found.len() == 1 && found[0].starts_with("2: `trueup/applied` would be "), "{found:?}");
+}
+
+#[test]
 fn what_follows_from_a_problem_is_no_problem_of_its_own() {
     let object = |kind: &str, spec: &str| format!("kind: {kind}\nmetadata: {{name: a, namespace: shop}}\n{spec}\n");
     for (kind, spec, problem) in [

@@ -13,7 +13,7 @@ use crate::model::{
     WireMetadata, is_ownership_annotation,
 };
 
-/// Labels and annotations that fit into `trueup/applied` beside every other field, whatever they are.
+/// Fields, labels and annotations that fit into `trueup/applied`, whatever they are.
 const SURELY_FITTING: usize = 60;
 
 /// The rules of `ignore:` that name an object which is not defined, or a field that its kind does not have: what they should
@@ -93,7 +93,7 @@ fn unlisted(config: &Config, namespace: &str) -> Option<Problem> {
 
 /// Why there is no room for the ownership annotations of an endpoint.
 pub(super) fn check_room(config: &Config, endpoint: &Object) -> Vec<Problem> {
-    let count = endpoint.labels.len() + endpoint.annotations.len();
+    let count = endpoint.spec.names().count() + endpoint.labels.len() + endpoint.annotations.len();
     if !config.safeguards.ownership_annotations || count <= SURELY_FITTING {
         return Vec::new();
     }
