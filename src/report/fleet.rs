@@ -271,8 +271,9 @@ impl FleetPart<'_> {
             Ok(StackReport::Validated(_)) | Err(NoResult::Failed(_)) => StackState::Failed,
             Ok(StackReport::Planned(plan)) => StackState::Compared(match plan.unknown().next() {
                 Some(_) => Verdict::Unknown,
-                None if plan.is_pending() => Verdict::Pending,
-                None => Verdict::InSync,
+                // An apply writes annotations, too.
+                None if plan.changes.is_empty() && plan.blocked.is_empty() => Verdict::InSync,
+                None => Verdict::Pending,
             }),
             Ok(StackReport::Applied(Applied { outcome, plan, .. })) => match outcome.has_effect() {
                 _ if plan.blocked.is_empty() && outcome.is_done() => StackState::Applied,
@@ -292,8 +293,7 @@ impl FleetPart<'_> {
         let says_more = match &self.outcome {
             Ok(StackReport::Checked(check)) => !check.acknowledged.is_empty() || has_notes(&check.plan),
             Ok(StackReport::Planned(plan)) => {
-                let is_empty = plan.changes.is_empty() && plan.guards.is_empty() && plan.setting_changes.is_empty();
-                !is_empty || has_notes(plan)
+                !plan.guards.is_empty() || !plan.setting_changes.is_empty() || has_notes(plan)
             }
             Ok(StackReport::Validated(checked)) => !checked.diagnostics.is_empty(),
             Ok(StackReport::Applied(..)) | Err(_) => true,

@@ -6,7 +6,7 @@ use super::super::sample_tests::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::model::policy::{Direction, SettingChange};
-use crate::plan::{Action, ActionKind, Attribution, Cause, GuardName, Plan, ScopeRead};
+use crate::plan::{Action, ActionKind, Attribution, Cause, GuardName, Plan, RecordedConsent, ScopeRead};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, StackReport};
 use crate::report::line::digits;
 use crate::report::view::View;
@@ -345,6 +345,24 @@ fn loosened_settings_and_notes_of_a_stack_in_sync_are_shown_among_several() {
     assert!(text.find("### `changed`") < text.find("### `noted`: in sync") && text.len() <= BUDGET, "{text}");
     let text = fleet::fleet(&fleet_of(&plans), &options(1_500));
     assert!(text.contains("### `loosened`") && !text.contains("### `noted`"), "{text}");
+}
+
+#[test]
+fn a_stack_that_only_takes_objects_from_another_one_is_shown_at_any_budget() {
+    let mut takes = sample_tests::plan(50, false);
+    takes.changes.retain(|change| matches!(change.action, Action::Replace { .. }));
+    for change in &mut takes.changes {
+        let before = change.action.before().expect("a replace").clone();
+        change.action = Action::Annotate { before };
+    }
+    let allowed = vec![RecordedConsent { name: "foreign-stack=*".to_owned(), by: None }];
+    let takes = Plan { allowed, blocked: Vec::new(), guards: Vec::new(), ..takes };
+    let large = Plan { blocked: Vec::new(), guards: Vec::new(), ..sample_tests::plan(300, false) };
+    for budget in [1_000, 1_500, 4_000, BUDGET] {
+        let text = fleet::fleet(&fleet_of(&[("large", &large), ("takes", &takes)]), &options(budget));
+        assert!(text.contains("2 stacks: 2 with changes"), "{text}");
+        assert!(text.contains("**Allowed:** `foreign-stack=*`"), "{budget}: {text}");
+    }
 }
 
 #[test]
