@@ -165,7 +165,7 @@ pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
             Item::Changes(changes) => all.extend(changes.iter().flat_map(|change| of_change(change))),
         }
     }
-    let annotates = facts::annotates(plan).map(|line| line.unescaped());
+    let annotates = facts::annotates(plan, usize::MAX).map(|line| line.unescaped());
     all.extend(annotates.map(|message| Annotation::new(Finding::Annotate, "annotate", message)));
     all.sort_by_key(|annotation| annotation.level);
     all

@@ -9,8 +9,8 @@ use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change,
 use crate::report::line::{Line, code, quoted};
 use crate::report::{Role, TextView, safe};
 
-/// Objects that are named of those that are only annotated.
-const NAMES: usize = 12;
+/// Objects that are named of those that are only annotated, where not all are.
+pub const NAMES: usize = 12;
 
 /// How much a change can hurt. What must be cut off is cut off from the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -157,18 +157,20 @@ pub fn headline<'p>(plan: &'p Plan, more: impl IntoIterator<Item = Line<'p>>) ->
     if rest.is_empty() { whose } else { line![whose, "; ", rest] }
 }
 
-/// The changes of ownership annotations alone, in a line for each stack that they take objects from: those of no other
-/// stack need no review of their own.
-pub fn annotates(plan: &Plan) -> impl Iterator<Item = Line<'_>> {
-    let names = plan.of_kind(ActionKind::Annotate).map(|change| (change.transfer(), change.key.to_string()));
+/// The changes of ownership annotations alone, in a line for each stack that they take objects from, with so many names
+/// of those objects. What no other stack loses needs no review of its own.
+pub fn annotates<'p>(plan: &'p Plan, most: usize) -> impl Iterator<Item = Line<'p>> {
+    let stacks = |change: &'p Change| (change.taken_from(), change.transfer().map(|(_, to)| to));
+    let names = plan.of_kind(ActionKind::Annotate).map(|change| (stacks(change), change.key.to_string()));
     let names: BTreeMap<_, Vec<String>> = gathered(names);
-    names.into_iter().map(|(stacks, names)| {
-        let what = match stacks {
-            Some((from, to)) => line!["handed over from stack ", code(from), " to stack ", code(to)],
-            None => line!["in sync, only ownership annotations are written"],
+    names.into_iter().map(move |(stacks, names)| {
+        let (what, most) = match stacks {
+            (Some(from), Some(to)) => (line!["handed over from stack ", code(from), " to stack ", code(to)], most),
+            (Some(from), None) => (line!["taken from stack ", code(from), ", and no stack owns them afterwards"], most),
+            (None, _) => (line!["in sync, only ownership annotations are written"], NAMES),
         };
         let number = Line::count(names.len(), plan.noun());
-        line![number, " ", what, ": ", Line::some_of(names.into_iter(), NAMES)]
+        line![number, " ", what, ": ", Line::some_of(names.into_iter(), most)]
     })
 }
 
@@ -313,7 +315,8 @@ pub fn resume_of(run: &RunId, plan: &Plan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::ScopeRead;
+    use crate::model::STACK;
+    use crate::plan::{OwnershipAnnotations, ScopeRead};
     use crate::report::{Format, render, sample_tests};
 
     /// A plan with a base, of whose replaces those that `is_mixed` selects revert something outside as well.
@@ -359,5 +362,27 @@ mod tests {
             assert!(text.contains("only ownership annotations are written: "), "{format:?}: {text}");
             assert!(text.contains(&key), "{format:?}: {text}");
         }
+    }
+
+    #[test]
+    fn every_object_that_another_stack_loses_is_named() {
+        let mut plan = sample_tests::plan(60, false);
+        plan.changes.retain(|change| matches!(change.action, Action::Replace { .. }));
+        (plan.blocked, plan.guards) = (Vec::new(), Vec::new());
+        for change in &mut plan.changes {
+            let mut before = change.action.before().expect("a replace").clone();
+            before.endpoint.annotations.insert(STACK.to_owned(), "other".to_owned());
+            change.action = Action::Annotate { before };
+            change.ownership = Some(OwnershipAnnotations { stack: plan.stack.clone(), applied: None });
+        }
+        let keys: Vec<String> = plan.changes.iter().map(|change| change.key.to_string()).collect();
+        assert!(keys.len() > 2 * NAMES);
+        for format in [Format::Text, Format::Markdown, Format::Html, Format::Github, Format::Sarif] {
+            let text = render(&plan, format, &TextView::default());
+            assert!(text.contains(" from stack ") && keys.iter().all(|key| text.contains(key)), "{format:?}: {text}");
+        }
+        let short = render(&plan, Format::Markdown, &TextView { budget: Some(1_000), ..TextView::default() });
+        let more = format!(" and {} more", keys.len() - NAMES);
+        assert!(short.len() <= 1_000 && short.contains(&more) && short.contains("Not all notes"), "{short}");
     }
 }

@@ -158,7 +158,8 @@ impl Page {
         match &view.content {
             Content::Plan(parts) => {
                 self.add_plan(parts, stack.is_none(), now);
-                self.notes.extend(annotates(view.plan).map(|line| draw(&line![whose(), "annotate ", line])));
+                self.notes
+                    .extend(annotates(view.plan, usize::MAX).map(|line| draw(&line![whose(), "annotate ", line])));
             }
             Content::Check(rows, accepted) => {
                 rows.iter().for_each(|row| self.add_row(row, now));

@@ -14,7 +14,7 @@ use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::TextView;
 use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, ValueEdit};
-use crate::report::facts::plan::{Item, Part, Rank, annotates, sign};
+use crate::report::facts::plan::{self as facts, Item, Part, Rank, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, reason_since, removed};
 use crate::report::line::{Line, at, code, digits, key, moment_with_age};
 use crate::report::view::{Content, Table, View};
@@ -188,8 +188,15 @@ impl<'a> PlanReport<'_, 'a> {
         for (part, items) in self.parts {
             shown += creates(*part, &of_rank(items, Rank::Create), &mut room, total == 1);
         }
-        let annotates = annotates(plan).map(|line| format!("{}\n\n", draw(&line!["Annotate ", line])));
-        let has_notes = room.put(&annotates.collect::<String>()) & room.put(&notes(self.view));
+        let annotates = |most| {
+            let lines = facts::annotates(plan, most).map(|line| format!("{}\n\n", draw(&line!["Annotate ", line])));
+            lines.collect::<String>()
+        };
+        let has_names = room.put(&annotates(usize::MAX));
+        if !has_names {
+            room.put(&annotates(facts::NAMES));
+        }
+        let has_notes = room.put(&notes(self.view)) && has_names;
         room.text + &self.foot(&ShownCount { shown, total, deletes: deletes.len(), has_notes, over })
     }
 

@@ -156,5 +156,5 @@ fn header(plan: &Plan, view: &TextView) -> String {
 fn annotates(plan: &Plan, view: &TextView) -> String {
     let (sign, role) = sign(ActionKind::Annotate);
     let line = |text| format!("\n  {} {}\n", view.palette.paint(role, sign), view.plain(&text));
-    facts::annotates(plan).map(line).collect()
+    facts::annotates(plan, usize::MAX).map(line).collect()
 }
