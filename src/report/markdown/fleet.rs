@@ -1,9 +1,13 @@
 //! The results of several stacks: a table, then each stack that has something to show, in turn.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use super::marker;
-use super::report::{needed, report};
+use super::report::{needed, report, too_long};
 use super::{code_span, draw, heads, row};
 use crate::drift::Verdict;
+use crate::model::counted;
 use crate::report::facts::check as check_facts;
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport, StackState};
 use crate::report::line::{Line, code, foreign, styled};
@@ -12,6 +16,8 @@ use crate::report::{Role, TextView};
 
 /// The bytes of a section below which it shows too little.
 const LEAST: usize = 1_000;
+/// The rows of stacks of which nothing has to be shown take at most this part of the budget.
+const ROWS: usize = 3;
 
 /// The results of several stacks, under the budget of one report.
 pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String {
@@ -31,21 +37,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
             word_of(state.words(fleet.command)).and(foreign(reason)),
         ]));
     }
-    for part in fleet.shown() {
-        let result = match &part.outcome {
-            Ok(StackReport::Checked(check)) => check_facts::headline(&check.verdicts),
-            Ok(StackReport::Planned(made)) => View::headline_of(made),
-            Err(NoResult::Skipped(reason)) => line!["skipped: ", foreign(reason)],
-            Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => continue,
-        };
-        text.push_str(&row(&[line![code(part.name())], result]));
-    }
-    let quiet = if fleet.folds_quiet() { fleet.parts.iter().filter(|part| part.is_quiet()).count() } else { 0 };
-    for (number, words) in [(quiet, "in sync"), (fleet.elsewhere(), StackState::Elsewhere.words(fleet.command))] {
-        if number > 0 {
-            text.push_str(&row(&[line![number, " more"], line![words]]));
-        }
-    }
+    text.push_str(&rows(fleet, options));
     if let Some(merged) = fleet.merged {
         text.push_str(&format!("\n{}.\n", draw(&merged.line("From "))));
     }
@@ -53,19 +45,20 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
     // Mere notes take only the room that is left.
     shown.sort_by_key(|part| has_only_notes(part));
     let loud = shown.iter().filter(|part| !has_only_notes(part)).count();
-    let end = |short: usize| {
+    let end = |short: usize, over: bool| {
         let short = (short > 0).then(|| {
             let stacks = line![short, " of ", Line::count(loud, "stack"), " shortened or left out for "];
             draw(&stacks.and(line![options.budget(), " bytes. Everything: ", code(&options.command)]))
         });
+        let over = over.then(|| too_long(options.budget()));
         let apply = fleet.apply_command().map(|apply| format!("{} {}", apply.label, code_span(&apply.command)));
-        short.into_iter().chain(apply).map(|line| format!("\n{line}\n")).collect::<String>()
+        short.into_iter().chain(over).chain(apply).map(|line| format!("\n{line}\n")).collect::<String>()
     };
-    let left = options.budget().saturating_sub(text.len() + end(loud).len());
+    let left = options.budget().saturating_sub(text.len() + end(loud, false).len());
     let share = (left / loud.max(1)).max(LEAST);
     let least: Vec<String> =
         shown.iter().map(|part| if has_only_notes(part) { String::new() } else { least(part, options) }).collect();
-    let mut reserved = least.iter().map(String::len).sum::<usize>() + end(loud).len();
+    let mut reserved = least.iter().map(String::len).sum::<usize>() + end(loud, false).len();
     let mut short = 0;
     for (part, least) in shown.into_iter().zip(least) {
         let heading = code_span(&part.name());
@@ -80,13 +73,43 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
         short += usize::from(!fits && !has_only_notes(part));
         text.push_str(if fits { &one } else { &least });
     }
-    text + &end(short)
+    let over = text.len() + end(short, false).len() > options.budget();
+    text + &end(short, over)
 }
 
-/// What is never left out of the plan of a stack.
+/// The rows of the stacks that have a result. Those of which nothing has to be shown share a part of the budget, those
+/// that can hurt most first, and the others are counted.
+fn rows(fleet: &Fleet<'_>, options: &TextView) -> String {
+    let mut parts: Vec<(usize, &FleetPart<'_>)> =
+        fleet.parts.iter().filter(|part| part.reason().is_none()).enumerate().collect();
+    parts.sort_by_key(|(_, part)| Reverse(part.state()));
+    let (mut room, mut rows, mut others) = (options.budget() / ROWS, BTreeMap::new(), Vec::new());
+    for (at, part) in parts {
+        let result = match &part.outcome {
+            _ if fleet.folds_quiet() && part.is_quiet() => None,
+            Ok(StackReport::Checked(check)) => Some(check_facts::headline(&check.verdicts)),
+            Ok(StackReport::Planned(made)) => Some(View::headline_of(made)),
+            Err(NoResult::Skipped(reason)) => Some(line!["skipped: ", foreign(reason)]),
+            Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => None,
+        };
+        let row = result.map(|result| row(&[line![code(part.name())], result]));
+        match row.filter(|row| row.len() <= room || !least(part, options).is_empty()) {
+            Some(row) => {
+                room = room.saturating_sub(row.len());
+                rows.insert(at, row);
+            }
+            None => others.push(part.state()),
+        }
+    }
+    let others = counted(others).into_iter();
+    let others = others.map(|(state, number)| row(&[line![number, " more"], line![state.words(fleet.command)]]));
+    rows.into_values().chain(others).collect()
+}
+
+/// What is never left out of the plan of a stack; empty where everything may be.
 fn least(part: &FleetPart<'_>, options: &TextView) -> String {
     let view = part.view(options).filter(|_| matches!(part.outcome, Ok(StackReport::Planned(_))));
-    let text = view.map(|view| needed(&view, &code_span(&part.name()), options.now));
+    let text = view.and_then(|view| needed(&view, &code_span(&part.name()), options.now));
     text.map(|text| format!("\n{}\n", text.trim_end())).unwrap_or_default()
 }
 

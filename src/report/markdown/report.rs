@@ -53,15 +53,21 @@ pub(in crate::report) fn report(view: &View<'_>, options: &TextView) -> String {
     }
 }
 
-/// What is never left out of a report about a plan, under a heading of its own.
-pub(super) fn needed(view: &View<'_>, heading: &str, now: Option<Timestamp>) -> String {
-    let mut text = format!("### {heading}: {}\n\n", draw(&view.headline));
-    text.extend(view.alarms.iter().map(alarm));
+/// What is never left out of a report about a plan, under a heading of its own, if there is anything.
+pub(super) fn needed(view: &View<'_>, heading: &str, now: Option<Timestamp>) -> Option<String> {
+    let mut text: String = view.alarms.iter().map(alarm).collect();
     text.extend(view.settings.as_ref().map(|settings| table(settings) + "\n"));
     text.push_str(&blocked(view.plan, now));
     let gone = |change: &&Change| Rank::of(change) == Rank::Delete;
     let deletes: Vec<&Change> = view.plan.changes.iter().filter(gone).collect();
-    text + &self::deletes(&deletes, &names(deletes.iter().map(|change| &change.key)))
+    text.push_str(&self::deletes(&deletes, &names(deletes.iter().map(|change| &change.key))));
+    (!text.is_empty()).then(|| format!("### {heading}: {}\n\n{text}", draw(&view.headline)))
+}
+
+/// That a report takes more than its budget.
+pub(super) fn too_long(budget: usize) -> String {
+    let budget = digits(budget);
+    format!("This is longer than {budget} bytes: deletes, guards and what is blocked are never left out.")
 }
 
 /// The list of notes, folded.
@@ -261,10 +267,7 @@ impl<'a> PlanReport<'_, 'a> {
             text.push_str(". ");
         }
         if over {
-            let budget = digits(self.options.budget());
-            text.push_str(&format!(
-                "This is longer than {budget} bytes: deletes, guards and what is blocked are never left out. "
-            ));
+            text.push_str(&format!("{} ", too_long(self.options.budget())));
         }
         if !has_notes {
             text.push_str(NOT_ALL);

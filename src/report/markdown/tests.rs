@@ -366,6 +366,30 @@ fn a_stack_that_only_takes_objects_from_another_one_is_shown_at_any_budget() {
 }
 
 #[test]
+fn stacks_that_have_to_show_nothing_are_counted_where_there_is_no_room_for_a_row_of_each() {
+    let made = Plan { blocked: Vec::new(), guards: Vec::new(), notes: Vec::new(), ..sample_tests::plan(20, false) };
+    let of = |is_kept: fn(ActionKind) -> bool| {
+        let mut plan = made.clone();
+        plan.changes.retain(|change| is_kept(change.action.kind()));
+        plan
+    };
+    let (creates, deletes) = (of(|kind| kind == ActionKind::Create), of(|kind| kind == ActionKind::Delete));
+    let names: Vec<String> = (0..400).map(|number| format!("tenants/t{number}")).collect();
+    for budget in [8_000, 20_000] {
+        let mut plans: Vec<(&str, &Plan)> = names.iter().map(|name| (name.as_str(), &creates)).collect();
+        plans[399].1 = &deletes;
+        let text = fleet::fleet(&fleet_of(&plans), &options(budget));
+        assert!(text.len() <= budget, "{} bytes for {budget}", text.len());
+        assert!(text.contains(" more | with changes |") && text.contains("of 400 stacks shortened"), "{text}");
+        assert!(text.contains("| `tenants/t399` | ") && !text.contains("This is longer than"), "{text}");
+        let plans: Vec<(&str, &Plan)> = names.iter().map(|name| (name.as_str(), &deletes)).collect();
+        let text = fleet::fleet(&fleet_of(&plans), &options(budget));
+        assert!(names.iter().all(|name| text.contains(&format!("| `{name}` | "))), "{text}");
+        assert!(text.len() > budget && text.contains("This is longer than"), "{text}");
+    }
+}
+
+#[test]
 fn the_plans_of_many_stacks_fit_one_comment_with_every_delete_and_say_what_they_leave_out() {
     let plan = Plan { blocked: Vec::new(), guards: Vec::new(), ..sample_tests::plan(20, false) };
     let deletes = plan.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. })).count();
