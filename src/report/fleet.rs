@@ -8,14 +8,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::annotation::{Annotation, Finding};
-use super::facts::plan::Command;
+use super::facts::plan::{self as facts, Command};
 use super::facts::{check, unread};
 use super::line::{Line, Part};
 use super::view::View;
 use super::{Applied, Report, TextView, Validation, sarif, time};
 use crate::drift::{Check, Shard, Verdict};
 use crate::model::{Key, SourceLocation, counted, grouped, words};
-use crate::plan::{ActionKind, Digest, Plan};
+use crate::plan::{Digest, ONLY_THIS_CHANGE, Plan};
 
 /// Names that a list of stacks without an end of its own shows.
 pub(super) const NAMES: usize = 12;
@@ -351,19 +351,14 @@ impl<'a> Fleet<'a> {
     }
 
     /// How many stacks have which state, and the changes of all plans or what all checks found.
-    pub(super) fn headline(&self) -> Line<'static> {
+    pub(super) fn headline(&self) -> Line<'a> {
         let states = self.states().map(|(number, state)| line![number, " ", state.words(self.command)]);
         let states = Line::joined(states, ", ");
         let states = (!states.is_empty()).then(|| line![": ", states]);
-        let of = |kind| self.plans().map(|(_, plan)| plan.count(kind)).sum::<usize>();
-        let kinds = ActionKind::ALL.into_iter().map(|kind| (of(kind), kind)).filter(|(number, _)| *number > 0);
-        let changes = kinds.map(|(number, kind)| line![number, " to ", kind.as_str()]);
         let blocked: Vec<&Key> = self.plans().flat_map(|(_, plan)| &plan.blocked).map(|blocked| &blocked.key).collect();
         let is_blocked = !blocked.is_empty();
         let found = match self.command {
-            FleetCommand::Plan => {
-                Line::joined(changes.chain(is_blocked.then(|| line![blocked.len(), " blocked"])), ", ")
-            }
+            FleetCommand::Plan => facts::headline(&self.plans().map(|(_, plan)| plan).collect::<Vec<_>>(), None),
             FleetCommand::Apply if is_blocked => {
                 Line::count(blocked.len(), Key::noun(blocked.iter().copied())).and(" blocked")
             }
@@ -376,23 +371,24 @@ impl<'a> Fleet<'a> {
         line![Line::count(self.parts.len(), "stack"), states, found]
     }
 
-    /// The command that applies exactly these plans, if that changes something and is not refused because a list could not
-    /// be read, or because merged work would be reverted; after an apply, the one that applies what has not begun.
-    pub(super) fn apply_command(&self) -> Option<Command> {
-        let (digest, call) = self.plans.as_ref()?;
+    /// The commands that apply these plans, if that changes something and is not refused because a list could not be read,
+    /// or because merged work would be reverted; after an apply, the one that applies what has not begun.
+    pub(super) fn apply_commands(&self) -> Vec<Command> {
+        let Some((digest, call)) = &self.plans else { return Vec::new() };
         if self.command == FleetCommand::Apply {
             let has_not_begun =
                 |part: &FleetPart<'_>| matches!(part.outcome, Err(NoResult::AnotherFailed | NoResult::Interrupted));
             let rest = || Command { label: "Apply the rest:", command: format!("trueup apply {call}") };
-            return self.parts.iter().any(has_not_begun).then(rest);
+            return self.parts.iter().any(has_not_begun).then(rest).into_iter().collect();
         }
-        let can_apply = self.plans().all(|(_, plan)| plan.can_be_allowed())
-            && self.plans().any(|(_, plan)| !plan.changes.is_empty());
-        let label = match self.plans().all(|(_, plan)| plan.refused().is_empty()) {
-            true => "Apply exactly these:",
-            false => "Apply exactly these, once it is allowed:",
-        };
-        can_apply.then(|| Command { label, command: format!("trueup apply {call} --digest {digest}") })
+        let plans: Vec<&Plan> = self.plans().map(|(_, plan)| plan).collect();
+        let labels = ["Apply exactly these:", "Apply exactly these, once it is allowed:"];
+        facts::applying(&plans, facts::alone(&plans), labels, |alone| match alone {
+            Some(alone) => {
+                format!("trueup apply {call} {ONLY_THIS_CHANGE} --digest {}", Digest::of_all(alone).0)
+            }
+            None => format!("trueup apply {call} --digest {digest}"),
+        })
     }
 
     /// The stacks of which a report for people has more than a reason or a number.

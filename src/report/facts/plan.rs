@@ -113,9 +113,10 @@ pub fn parts(plan: &Plan) -> Vec<(Part, Vec<Item<'_>>)> {
     parts.into_iter().filter(|(part, items)| *part == Part::ThisChange || !items.is_empty()).collect()
 }
 
-/// How many of them are whose, if not all are of this change.
-pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
-    let listed = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate);
+/// How many changes of these plans are whose, if not all are of this change.
+pub fn whose(plans: &[&Plan]) -> Vec<(usize, &'static str)> {
+    let changes = plans.iter().flat_map(|plan| &plan.changes);
+    let listed = changes.filter(|change| change.action.kind() != ActionKind::Annotate);
     let sides: Vec<(Attribution, bool)> =
         listed.filter_map(|change| Some((change.whose()?, change.is_of_several()))).collect();
     if sides.iter().all(|side| *side == (Attribution::ThisChange, false)) {
@@ -136,16 +137,23 @@ pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
     .collect()
 }
 
-/// What an apply does and what it leaves, in a line, with `more` behind it; empty where there is nothing of it.
-pub fn headline<'p>(plan: &'p Plan, more: impl IntoIterator<Item = Line<'p>>) -> Line<'p> {
+/// What an apply of these plans does and what it leaves, in a line, with `more` behind it; empty where there is nothing
+/// of it.
+pub fn headline<'p>(plans: &[&'p Plan], more: impl IntoIterator<Item = Line<'p>>) -> Line<'p> {
+    let number = |of: &dyn Fn(&Plan) -> usize| plans.iter().map(|plan| of(plan)).sum::<usize>();
     let kinds = [ActionKind::Create, ActionKind::Replace, ActionKind::Recreate, ActionKind::Delete];
-    let counts = kinds.into_iter().map(|kind| (kind, plan.count(kind))).filter(|(_, number)| *number > 0);
-    let actions = counts.map(|(kind, number)| line![number, " to ", kind.as_str(), adopted(plan, kind)]);
+    let counts =
+        kinds.into_iter().map(|kind| (kind, number(&|plan| plan.count(kind)))).filter(|(_, number)| *number > 0);
+    let actions = counts.map(|(kind, number)| line![number, " to ", kind.as_str(), adopted(plans, kind)]);
     let mut actions: Vec<Line<'_>> = actions.collect();
-    let whose: Vec<Line<'_>> = whose(plan).into_iter().map(|(number, words)| line![number, " ", words]).collect();
+    let whose: Vec<Line<'_>> = whose(plans).into_iter().map(|(number, words)| line![number, " ", words]).collect();
     // What is only annotated is attributed to none.
-    let annotates = if plan.transferred().is_some() { " to move" } else { " to annotate" };
-    let rest = [(plan.count(ActionKind::Annotate), annotates), (plan.blocked.len(), " blocked")];
+    let mut annotating = plans.iter().filter(|plan| plan.count(ActionKind::Annotate) > 0);
+    let annotates = if annotating.all(|plan| plan.transferred().is_some()) { " to move" } else { " to annotate" };
+    let rest = [
+        (number(&|plan| plan.count(ActionKind::Annotate)), annotates),
+        (number(&|plan| plan.blocked.len()), " blocked"),
+    ];
     let rest =
         rest.into_iter().filter(|(number, _)| *number > 0).map(|(number, words)| line![number, words]).chain(more);
     if whose.is_empty() {
@@ -175,14 +183,16 @@ pub fn annotates<'p>(plan: &'p Plan, most: usize) -> impl Iterator<Item = Line<'
 }
 
 /// How many changes of a kind take over what no stack owns, or another one.
-fn adopted(plan: &Plan, kind: ActionKind) -> Option<Line<'_>> {
-    let numbers = counted(plan.of_kind(kind).filter(|change| change.adopts()).map(Change::taken_from));
-    let words = numbers.iter().map(|(from, number)| match from {
-        Some(from) if plan.stack.is_none() => {
-            line![*number, " taken from stack ", code(*from), ": no stack owns it afterwards"]
-        }
-        Some(from) => line![*number, " taken over from stack ", code(*from)],
-        None => line![*number, " adopted: no stack owns it"],
+fn adopted<'p>(plans: &[&'p Plan], kind: ActionKind) -> Option<Line<'p>> {
+    let taken = plans.iter().flat_map(|plan| {
+        let changes = plan.of_kind(kind).filter(|change| change.adopts());
+        changes.map(|change| (change.taken_from(), plan.stack.is_none()))
+    });
+    let numbers = counted(taken);
+    let words = numbers.iter().map(|(taken, number)| match taken {
+        (Some(from), true) => line![*number, " taken from stack ", code(*from), ": no stack owns it afterwards"],
+        (Some(from), false) => line![*number, " taken over from stack ", code(*from)],
+        (None, _) => line![*number, " adopted: no stack owns it"],
     });
     (!numbers.is_empty()).then(|| line![" (", Line::joined(words, ", "), ")"])
 }
@@ -237,28 +247,53 @@ pub fn commands(plan: &Plan, digest: &Digest, view: &TextView) -> Vec<Command> {
     if plan.changes.is_empty() || view.is_applied || plan.unknown().next().is_some() {
         return Vec::new();
     }
-    let mut commands = Vec::new();
-    let own = || plan.changes.iter().any(|change| Part::of(change) == Part::ThisChange);
-    if plan.source.base.is_some() && own() && view.make.is_none() {
-        let alone = plan.only_this_change(&plan.consents());
-        if !alone.changes.is_empty() && alone.can_be_allowed() && units(&alone) < units(plan) {
-            let label = match alone.refused().is_empty() {
-                true => "Apply this change alone:",
-                false => "Apply this change alone, once it is allowed:",
-            };
-            commands.push(Command { label, command: command(&alone, &alone.digest(), None, view) });
-        }
+    let alone = view.make.is_none().then(|| alone(&[plan])).flatten();
+    applying(&[plan], alone, ["Apply exactly this:", "Apply exactly this, once it is allowed:"], |alone| match alone {
+        Some([alone]) => command(alone, &alone.digest(), None, view),
+        _ => command(plan, digest, view.saved.as_deref(), view),
+    })
+}
+
+/// The commands that apply these plans, as `command` writes them: first what this change is about `alone`, if that is
+/// less. `exactly` says what the other one does without it, and what it does once it is allowed.
+pub fn applying(
+    plans: &[&Plan],
+    alone: Option<Vec<Plan>>,
+    exactly: [&'static str; 2],
+    command: impl Fn(Option<&[Plan]>) -> String,
+) -> Vec<Command> {
+    let of_alone = alone.as_deref().map(|alone| {
+        let labels = ["Apply this change alone:", "Apply this change alone, once it is allowed:"];
+        Command { label: label(alone.iter(), labels), command: command(Some(alone)) }
+    });
+    let labels = match alone {
+        Some(_) => ["Apply everything above:", "Apply everything above, once it is allowed:"],
+        None => exactly,
+    };
+    let whole = can_apply(plans.iter().copied())
+        .then(|| Command { label: label(plans.iter().copied(), labels), command: command(None) });
+    of_alone.into_iter().chain(whole).collect()
+}
+
+/// The first of the labels, or the second where an apply of these plans is refused.
+fn label<'p>(mut plans: impl Iterator<Item = &'p Plan>, [exactly, once_allowed]: [&'static str; 2]) -> &'static str {
+    if plans.all(|plan| plan.refused().is_empty()) { exactly } else { once_allowed }
+}
+
+/// The plans of what this change is about and of nothing else, if an apply of them does something, and less.
+pub fn alone(plans: &[&Plan]) -> Option<Vec<Plan>> {
+    let is_own = |change: &Change| Part::of(change) == Part::ThisChange;
+    if !plans.iter().any(|plan| plan.source.base.is_some() && plan.changes.iter().any(is_own)) {
+        return None;
     }
-    if plan.can_be_allowed() {
-        let label = match (commands.is_empty(), plan.refused().is_empty()) {
-            (true, true) => "Apply exactly this:",
-            (true, false) => "Apply exactly this, once it is allowed:",
-            (false, true) => "Apply everything above:",
-            (false, false) => "Apply everything above, once it is allowed:",
-        };
-        commands.push(Command { label, command: command(plan, digest, view.saved.as_deref(), view) });
-    }
-    commands
+    let alone: Vec<Plan> = plans.iter().map(|plan| plan.only_this_change(&plan.consents())).collect();
+    let is_less = alone.iter().map(units).sum::<usize>() < plans.iter().map(|plan| units(plan)).sum();
+    (is_less && can_apply(alone.iter())).then_some(alone)
+}
+
+/// Whether an apply of these plans changes something and is not refused for what no consent allows.
+fn can_apply<'p>(mut plans: impl Iterator<Item = &'p Plan> + Clone) -> bool {
+    plans.clone().any(|plan| !plan.changes.is_empty()) && plans.all(Plan::can_be_allowed)
 }
 
 /// How much a plan changes: the fields of a replace or recreate, and any other change as one.
@@ -333,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_replace_of_this_change_and_of_others_counts_as_neither_alone() {
-        let headline = |is_mixed: &dyn Fn(usize) -> bool| headline(&plan(is_mixed), None).unescaped();
+        let headline = |is_mixed: &dyn Fn(usize) -> bool| headline(&[&plan(is_mixed)], None).unescaped();
         assert_eq!(headline(&|_| false), "3 to replace");
         assert_eq!(headline(&|at| at == 1), "3 to replace: 2 of this change, 1 with more than this change");
         assert_eq!(headline(&|_| true), "3 to replace: 3 with more than this change");
@@ -356,7 +391,7 @@ mod tests {
         plan.changes[0].action =
             Action::Annotate { before: plan.changes[0].action.before().cloned().expect("a replace") };
         let key = plan.changes[0].key.to_string();
-        assert_eq!(headline(&plan, None).unescaped(), "1 to annotate");
+        assert_eq!(headline(&[&plan], None).unescaped(), "1 to annotate");
         for format in [Format::Text, Format::Markdown, Format::Html, Format::Github, Format::Sarif] {
             let text = render(&plan, format, &TextView::default());
             assert!(text.contains("only ownership annotations are written: "), "{format:?}: {text}");

@@ -36,9 +36,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
         page.facts.push(draw(&merged.line("from ")));
     }
     page.cards(&counts(fleet));
-    if let Some(command) = fleet.apply_command() {
-        page.commands.push(super::command(&command));
-    }
+    page.commands.extend(fleet.apply_commands().iter().map(super::command));
     page.render()
 }
 

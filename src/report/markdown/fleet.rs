@@ -45,13 +45,14 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
     // Mere notes take only the room that is left.
     shown.sort_by_key(|part| has_only_notes(part));
     let loud = shown.iter().filter(|part| !has_only_notes(part)).count();
+    let commands = fleet.apply_commands();
     let end = |short: usize, over: bool| {
         let short = (short > 0).then(|| {
             let stacks = line![short, " of ", Line::count(loud, "stack"), " shortened or left out for "];
             draw(&stacks.and(line![options.budget(), " bytes. Everything: ", code(&options.command)]))
         });
         let over = over.then(|| too_long(options.budget()));
-        let apply = fleet.apply_command().map(|apply| format!("{} {}", apply.label, code_span(&apply.command)));
+        let apply = commands.iter().map(super::command);
         short.into_iter().chain(over).chain(apply).map(|line| format!("\n{line}\n")).collect::<String>()
     };
     let left = options.budget().saturating_sub(text.len() + end(loud, false).len());

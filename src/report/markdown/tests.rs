@@ -6,11 +6,13 @@ use super::super::sample_tests::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::model::policy::{Direction, SettingChange};
-use crate::plan::{Action, ActionKind, Attribution, Cause, GuardName, Plan, RecordedConsent, ScopeRead};
+use crate::plan::{
+    Action, ActionKind, Attribution, Cause, Digest, GuardName, Plan, PlanSource, RecordedConsent, ScopeRead,
+};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, StackReport};
 use crate::report::line::digits;
 use crate::report::view::View;
-use crate::report::{TextView, text};
+use crate::report::{TextView, html, text};
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
 const SIZES: [usize; 3] = [1, 50, 5_000];
@@ -433,6 +435,33 @@ fn no_digest_is_proposed_where_nothing_changes_or_a_list_could_not_be_read() {
     // What a guard refuses is not allowed by the digest.
     assert!(has("Apply exactly these, once it is allowed: ", &[("changed", &changed), ("guarded", &guarded)]));
     assert!(!has("Apply exactly these", &[("changed", &changed), ("behind", &behind)]));
+}
+
+#[test]
+fn of_several_stacks_against_a_base_it_is_said_whose_the_changes_are_and_this_change_is_applied_alone() {
+    let based =
+        Plan { guards: Vec::new(), blocked: Vec::new(), ..sample_tests::attributed(sample_tests::plan(6, false)) };
+    let mut merged = based.clone();
+    merged.changes.retain(|change| change.whose() != Some(Attribution::BehindBase));
+    for change in &mut merged.changes {
+        let Action::Replace { fields, .. } = &mut change.action else { continue };
+        fields.iter_mut().for_each(|field| field.attribution = Some(Attribution::Drift));
+    }
+    let fleet = fleet_of(&[("one", &merged), ("two", &merged)]);
+    let alone: Vec<Plan> = fleet.plans().map(|(_, plan)| plan.only_this_change(&plan.consents())).collect();
+    let digest = Digest::of_all(&alone).0;
+    let apply = format!("trueup apply -R . --only-this-change --digest {digest}");
+    for text in
+        [super::fleet::fleet(&fleet, &options(BUDGET)), text::fleet(&fleet, &view()), html::fleet(&fleet, &view())]
+    {
+        assert!(text.contains("of this change") && text.contains("revert what was changed outside"), "{text}");
+        let at = |words: &str| text.rfind(words).expect("it is there");
+        assert!(at(&apply) < at("Apply everything above") && !text.contains("Apply exactly"), "{text}");
+    }
+    // Where all is of this change, there is one command.
+    let plain = Plan { source: PlanSource::default(), ..merged.clone() };
+    let text = text::fleet(&fleet_of(&[("one", &plain)]), &view());
+    assert!(text.contains("Apply exactly these:") && !text.contains("--only-this-change"), "{text}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
         text.push_str(&section(line![code(&problem.place)], Line::default(), &content, view));
     }
     text.push_str(&sum(fleet, view));
-    text.push_str(&draw::commands(fleet.apply_command().as_slice(), view));
+    text.push_str(&draw::commands(&fleet.apply_commands(), view));
     text
 }
 

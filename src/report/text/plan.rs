@@ -77,7 +77,7 @@ pub fn plan(plan: &Plan, view: &TextView, out: &mut dyn Write) -> io::Result<()>
         }
     }
     let counts = view.plain(&line![
-        facts::headline(plan, [line![plan.in_sync(), " in sync"]]),
+        facts::headline(&[plan], [line![plan.in_sync(), " in sync"]]),
         ".   digest ",
         code(digest.short())
     ]);

@@ -170,7 +170,7 @@ impl<'a> View<'a> {
             Some(_) => line!["nothing could be read"],
             None => line!["a read is incomplete"],
         });
-        let headline = facts::headline(plan, unread);
+        let headline = facts::headline(&[plan], unread);
         let headline = if headline.is_empty() { line!["in sync"] } else { headline };
         if plan.is_refused() { line!["refused, ", headline] } else { headline }
     }
@@ -268,7 +268,7 @@ pub(super) fn settings(plan: &Plan) -> Option<Table<'_>> {
     (!changes.is_empty()).then_some(table)
 }
 
-/// How much these plans change, and of a single one whose that is.
+/// How much these plans change, and whose that is.
 pub(super) fn counts(plans: &[&Plan]) -> Vec<Count> {
     let count = |class, words, of: &dyn Fn(&Plan) -> usize| Count {
         class,
@@ -281,8 +281,7 @@ pub(super) fn counts(plans: &[&Plan]) -> Vec<Count> {
         count("delete", "to recreate", &|plan| plan.count(ActionKind::Recreate)),
         count("delete", "to delete", &|plan| plan.count(ActionKind::Delete)),
     ];
-    let whose = plans.iter().filter(|_| plans.len() == 1).flat_map(|plan| facts::whose(plan));
-    counts.extend(whose.map(|(number, words)| Count { class: "mark", number, words }));
+    counts.extend(facts::whose(plans).into_iter().map(|(number, words)| Count { class: "mark", number, words }));
     let annotates = if plans.iter().all(|plan| plan.transferred().is_none()) { "annotations only" } else { "to move" };
     counts.extend([
         count("blocked", "blocked", &|plan| plan.blocked.len()),
