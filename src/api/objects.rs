@@ -107,7 +107,7 @@ pub fn list(layout: Layout, namespace: &Namespace, kind: KindName, fields: ListF
 pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, ApiError> {
     let parameters = [("namespace", key.namespace.as_str())];
     let request = about(key, Operation::ObjectCreate, layout, &parameters, Some(&json!({})))?;
-    Ok(Request { subject: subject(key), body: written(body), ..request })
+    Ok(Request { subject: subject(key), body: Some(written(body)), ..request })
 }
 
 /// Replaces an endpoint; `body` is an object of `metadata`, `spec` and, where known, `resource_version`.
@@ -116,7 +116,7 @@ pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Api
 /// A name that no path can contain.
 pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, ApiError> {
     let request = about(key, Operation::ObjectReplace, layout, &named(key), Some(&json!({})))?;
-    Ok(Request { body: written(body), ..request })
+    Ok(Request { body: Some(written(body)), ..request })
 }
 
 /// Deletes an endpoint. In the published layout the service is asked to refuse it where others refer to
@@ -142,8 +142,8 @@ fn about(
 }
 
 /// A body that is an object already, in the place of an empty one.
-fn written(body: &RawValue) -> Option<Bytes> {
-    Some(Bytes::copy_from_slice(body.get().as_bytes()))
+fn written(body: &RawValue) -> Bytes {
+    Bytes::copy_from_slice(body.get().as_bytes())
 }
 
 /// The endpoint `key` in a message.
