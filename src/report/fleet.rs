@@ -11,7 +11,7 @@ use super::annotation::{Annotation, Finding};
 use super::facts::plan::{self as facts, Command};
 use super::facts::{check, unread};
 use super::line::{Line, Part};
-use super::view::View;
+use super::view::{self, View};
 use super::{Applied, Report, TextView, Validation, sarif, time};
 use crate::drift::{Check, Shard, Verdict};
 use crate::model::{Key, SourceLocation, counted, grouped, words};
@@ -343,6 +343,13 @@ impl<'a> Fleet<'a> {
             Ok(StackReport::Planned(plan) | StackReport::Applied(Applied { plan, .. })) => Some((part, *plan)),
             _ => None,
         })
+    }
+
+    /// What a reader of one line must know of what was compared of these stacks.
+    pub(super) fn shared(&self, of: impl Fn(&FleetPart<'a>) -> bool) -> Vec<Line<'a>> {
+        let parts = self.parts.iter().filter(|part| of(part));
+        let plans: Vec<&Plan> = parts.filter_map(|part| part.outcome.as_ref().ok()?.plan()).collect();
+        view::shared(&plans)
     }
 
     /// How many stacks have which state, without those that none has.

@@ -31,7 +31,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
             page.commands.extend(report.commands.iter().map(super::command));
         }
     }
-    page.facts.extend(facts(fleet).iter().map(draw));
+    page.facts.extend(fleet.shared(|_| true).iter().chain(&facts(fleet)).map(draw));
     if let Some(merged) = fleet.merged {
         page.facts.push(draw(&merged.line("from ")));
     }

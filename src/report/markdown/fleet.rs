@@ -10,7 +10,7 @@ use crate::drift::Verdict;
 use crate::model::counted;
 use crate::report::facts::check as check_facts;
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport, StackState};
-use crate::report::line::{Line, code, foreign, styled};
+use crate::report::line::{Line, capital, code, foreign, styled};
 use crate::report::view::View;
 use crate::report::{Role, TextView};
 
@@ -25,6 +25,10 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
     let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
     let word = fleet.command.as_str();
     text.push_str(&format!("### trueup {word}: {}\n\n", draw(&line![incomplete, fleet.headline()])));
+    let shared = Line::joined(fleet.shared(|_| true), ", ");
+    if !shared.is_empty() {
+        text.push_str(&format!("{}.\n\n", capital(&draw(&shared))));
+    }
     let column = if fleet.checks().next().is_some() { "verdict" } else { "result" };
     text.push_str(&heads(&["stack", column]));
     let word_of = |word: &'static str| line![styled(Role::Wrong, word), ": "];

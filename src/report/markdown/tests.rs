@@ -465,6 +465,28 @@ fn of_several_stacks_against_a_base_it_is_said_whose_the_changes_are_and_this_ch
 }
 
 #[test]
+fn of_several_stacks_in_sync_it_is_said_that_they_are_filtered_and_made_from_snapshots() {
+    let source = PlanSource {
+        filters: vec!["--only".to_owned(), "*/e".to_owned()],
+        snapshot: Some("2026-11-29T12:22:00Z".to_owned()),
+        ..in_sync().source
+    };
+    let plan = Plan { source, left_out: 1, ..in_sync() };
+    let names: Vec<String> = (0..12).map(|number| format!("t{number}")).collect();
+    for stacks in [2, 12] {
+        let plans: Vec<(&str, &Plan)> = names[..stacks].iter().map(|name| (name.as_str(), &plan)).collect();
+        let fleet = fleet_of(&plans);
+        let [markdown, html] = [super::fleet::fleet(&fleet, &options(BUDGET)), html::fleet(&fleet, &view())];
+        for text in [&markdown, &html, &text::fleet(&fleet, &view())] {
+            let facts = ["iltered by ", "snapshot of 2026-11-29 12:22 UTC", " outside the filter"];
+            assert!(facts.iter().all(|fact| text.contains(fact)), "{text}");
+        }
+        let left_out = format!("{stacks} changes outside the filter");
+        assert!(markdown.contains(&left_out) && html.contains(&left_out), "{markdown}\n{html}");
+    }
+}
+
+#[test]
 fn the_marker_ends_where_it_should() {
     assert_eq!(marker("plan", Some("shop-prod")), "<!-- trueup:plan stack=shop-prod -->\n");
     let odd = marker("plan", Some("a --> <b>"));

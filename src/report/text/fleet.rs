@@ -1,7 +1,7 @@
 //! What was found or done in several stacks as text: each under its directory, and the sum.
 
 use super::draw;
-use crate::report::fleet::{Fleet, FleetCommand, NAMES, SharedReason, StackReport};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, SharedReason, StackReport};
 use crate::report::line::{Line, code, foreign, styled, took};
 use crate::report::{Role, TextView};
 
@@ -57,7 +57,9 @@ fn quiet(fleet: &Fleet<'_>, view: &TextView) -> String {
     let names: Vec<String> =
         fleet.parts.iter().filter(|part| part.is_quiet()).map(|part| part.name().into_owned()).collect();
     let word = if fleet.command == FleetCommand::Validate { "Valid" } else { "In sync" };
-    let content = Line::labelled(Role::Right, word, Line::some_of(names.iter(), NAMES));
+    let shared = fleet.shared(FleetPart::is_quiet).into_iter().map(|fact| line!["; ", fact]);
+    let content = line![Line::some_of(names.iter(), NAMES), Line::joined(shared, "")];
+    let content = Line::labelled(Role::Right, word, content);
     section(Line::count(names.len(), "stack"), Line::default(), &format!("{}\n", view.line(&content)), view)
 }
 

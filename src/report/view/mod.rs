@@ -191,6 +191,17 @@ pub(super) fn read(plan: &Plan) -> Vec<Line<'_>> {
     facts
 }
 
+/// What a reader of one line must know of these plans: that they are made from snapshots, how narrowly, and the base.
+pub(super) fn shared<'p>(plans: &[&'p Plan]) -> Vec<Line<'p>> {
+    // Of some of them alone, their own reports say it.
+    let taken: Option<BTreeSet<&str>> = plans.iter().map(|plan| plan.source.snapshot.as_deref()).collect();
+    let taken = taken.unwrap_or_default();
+    let words = if taken.len() > 1 { "against snapshots, the oldest of " } else { "against the snapshot of " };
+    let snapshot = taken.first().map(|oldest| line![words, moment(oldest)]);
+    let base = plans.iter().find_map(|plan| plan.source.base.as_deref()).map(|base| line!["against ", code(base)]);
+    snapshot.into_iter().chain(outside(plans)).chain(base).collect()
+}
+
 /// What the plan was made from: the service in so many requests, or a snapshot of a time.
 pub(super) fn source(plan: &Plan) -> Line<'_> {
     match &plan.source.snapshot {
@@ -199,18 +210,21 @@ pub(super) fn source(plan: &Plan) -> Line<'_> {
     }
 }
 
-/// The filters of the call, and what they leave out.
+/// How narrowly a plan was made: by filters, and what could not be read.
 pub(super) fn narrowed(plan: &Plan) -> Vec<Line<'_>> {
-    let seen = plan.read_scope();
-    let filters = &plan.source.filters;
-    let filters = (!filters.is_empty()).then(|| line!["filtered by ", code(filters.join(" "))]);
-    let parts = [
-        (plan.left_out, "change", " outside the filter"),
-        (seen.left_out, "namespace", " outside the filter"),
-        (seen.unread, plan.list_noun(), " not read"),
-    ];
-    let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
-    filters.into_iter().chain(parts.map(|(number, one, words)| Line::count(number, one).and(words))).collect()
+    let unread = plan.read_scope().unread;
+    let unread = (unread > 0).then(|| Line::count(unread, plan.list_noun()).and(" not read"));
+    outside(&[plan]).into_iter().chain(unread).collect()
+}
+
+/// The filters of the call, and what they leave out of these plans.
+fn outside<'p>(plans: &[&'p Plan]) -> Vec<Line<'p>> {
+    let filters = plans.iter().map(|plan| &plan.source.filters).find(|filters| !filters.is_empty());
+    let filters = filters.map(|filters| line!["filtered by ", code(filters.join(" "))]);
+    let number = |of: &dyn Fn(&Plan) -> usize| plans.iter().map(|plan| of(plan)).sum::<usize>();
+    let parts = [(number(&|plan| plan.left_out), "change"), (number(&|plan| plan.read_scope().left_out), "namespace")];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    filters.into_iter().chain(parts.map(|(number, one)| Line::count(number, one).and(" outside the filter"))).collect()
 }
 
 /// That an apply would be refused and why, and who allowed what.
