@@ -76,7 +76,9 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
         match line {
             Line::Header { format_version, header: first } if header.is_none() => {
                 check_version(path, format_version.into())?;
-                header = Some(first.into_owned());
+                let mut first = first.into_owned();
+                first.plan.forget_causes_of_undone();
+                header = Some(first);
             }
             Line::Header { .. } => return Err(damaged((at, "a second header".to_owned()))),
             _ if header.is_none() => return Err(damaged((at, "it stands before the header".to_owned()))),

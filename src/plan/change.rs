@@ -29,7 +29,8 @@ pub struct Change {
     /// The units of its definition of which no answer shows all, such as secrets: every write has all of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, Json>,
-    /// Why a whole object is created or deleted; a replace has causes per field.
+    /// Why a whole object is created or deleted, and nothing in a rollback, which undoes what its run did; a replace has
+    /// causes per field.
     #[serde(default)]
     pub cause: Option<Cause>,
     /// Whose change the whole object is (`plan --base`).

@@ -184,7 +184,7 @@ impl Undo<'_, '_> {
     }
 
     fn new_change(&self, action: Action) -> Change {
-        Change { cause: Some(Cause::Pending), ..Change::new(self.change.key.clone(), action) }
+        Change::new(self.change.key.clone(), action)
     }
 
     /// The managed fields in which live is not `image`.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FORMAT_VERSION, GuardLimits, Plan, guard};
+use super::{Action, FORMAT_VERSION, GuardLimits, Plan, guard};
 use crate::model::document::{DocumentError, DocumentFormat, kind_of};
 
 /// A plan as a file contains it.
@@ -67,16 +67,28 @@ impl Plan {
         kind_of(bytes).is_some_and(|kind| FORMAT.kinds.contains(&kind.as_str()))
     }
 
+    /// Takes the cause from what a rollback does to whole objects: earlier versions wrote one.
+    pub fn forget_causes_of_undone(&mut self) {
+        let is_undone = self.undone().is_some();
+        let blocked = self.blocked.iter_mut().filter_map(|blocked| blocked.change.as_mut());
+        for change in self.changes.iter_mut().chain(blocked).filter(|_| is_undone) {
+            if matches!(change.action, Action::Create { .. } | Action::Delete { .. }) {
+                change.cause = None;
+            }
+        }
+    }
+
     /// The plan of a file.
     ///
     /// # Errors
     /// The file is not a plan, of another format, altered, or no plan that anybody could have made.
     pub fn from_file(bytes: &[u8]) -> Result<Self, SavedError> {
-        let Saved { plan, digest, .. } = FORMAT.read::<Saved<Plan>>(bytes)?;
+        let Saved { mut plan, digest, .. } = FORMAT.read::<Saved<Plan>>(bytes)?;
         if plan.digest().full() != digest || guard::hits(&plan, &GuardLimits::default()) != plan.guards {
             return Err(FORMAT.altered().into());
         }
         plan.check().map_err(|reason| SavedError::Unsound { reason })?;
+        plan.forget_causes_of_undone();
         Ok(plan)
     }
 }

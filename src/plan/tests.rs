@@ -600,6 +600,12 @@ fn a_saved_plan_is_the_same_plan_and_an_altered_one_is_refused() {
     assert!(Plan::is_file(file.as_bytes()));
     let read = Plan::from_file(file.as_bytes()).expect("a plan");
     assert_eq!(read.to_file(), file);
+    // An earlier version gave a cause to what a rollback does.
+    let mut undoing = plan.clone();
+    undoing.source.origin = PlanOrigin::Rollback(RunId::new("run-1").expect("an id"));
+    assert_eq!(undoing.changes[0].cause, Some(Cause::Pending));
+    let read = Plan::from_file(undoing.to_file().as_bytes()).expect("a plan");
+    assert_eq!((read.changes[0].cause, read.digest()), (None, undoing.digest()));
     let altered = file.replace("\"port\": 2", "\"port\": 3");
     assert!(matches!(Plan::from_file(altered.as_bytes()), Err(SavedError::Document(DocumentError::Altered { .. }))));
     let newer = file.replace("\"format_version\": 1", "\"format_version\": 2");

@@ -147,6 +147,9 @@ fn change(number: usize, namespace: &str, hostile: bool) -> Change {
         }
     };
     change.place = Some(place(1));
+    if matches!(change.action, Action::Create { .. } | Action::Delete { .. }) {
+        change.cause = Some(Cause::Pending);
+    }
     if number % 10 == 1 {
         change.removed_in =
             Some(Commit { id: "3f2c9ab0d1e2f3a4b5c6d7e8f90123456789abcd".to_owned(), date: "2026-11-18".to_owned() });

@@ -24,8 +24,10 @@ pub fn reason(change: &Change) -> Line<'static> {
                 Some(side) => line![side.as_str(), ", and ", words],
             };
         }
+        (Action::Create { .. }, None) => "the run deleted it",
         (Action::Create { .. }, _) => "new",
         (Action::Delete { .. }, Some(Cause::Unannotated)) => "not managed",
+        (Action::Delete { .. }, None) => "the run created it",
         (Action::Delete { .. }, _) => "definition removed",
         (Action::Annotate { .. }, _) => "in sync",
         (Action::Replace { .. } | Action::Recreate { .. }, _) if change.transfer().is_some() => {
@@ -83,8 +85,7 @@ pub fn reason_since(change: &Change) -> Line<'_> {
 /// The reason of a change where its action alone does not imply it.
 pub fn remarkable_reason(change: &Change) -> Line<'_> {
     let implied = match &change.action {
-        Action::Create { .. } => change.cause != Some(Cause::Drift),
-        Action::Delete { .. } => change.cause != Some(Cause::Unannotated),
+        Action::Create { .. } | Action::Delete { .. } => change.cause == Some(Cause::Pending),
         Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. } => false,
     };
     if implied && change.attribution.is_none() { Line::default() } else { reason_since(change) }

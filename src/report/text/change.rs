@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::columns;
 use crate::kind::KindName;
 use crate::model::{Key, SourceLocation};
-use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange, Plan};
+use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
 use crate::report::Role;
 use crate::report::TextView;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
@@ -23,8 +23,8 @@ const WIDEST_FIELD: usize = 56;
 const NAME_WIDTH: usize = 56;
 
 /// One change with its values.
-pub(super) fn change(change: &Change, plan: &Plan, view: &TextView) -> String {
-    format!("{}{}", head(change, plan, view), values(change, view))
+pub(super) fn change(change: &Change, view: &TextView) -> String {
+    format!("{}{}", head(change, view), values(change, view))
 }
 
 /// The values of a change, before and after.
@@ -66,11 +66,10 @@ fn begin((sign, role): (&str, Role), name: &str, view: &TextView) -> String {
     format!("  {} {name}{:gap$}  ", view.palette.paint(role, sign), "")
 }
 
-fn head(change: &Change, plan: &Plan, view: &TextView) -> String {
+fn head(change: &Change, view: &TextView) -> String {
     let place = match (&change.action, removed(change)) {
         (_, Some(removed)) => removed,
-        (Action::Delete { .. }, None) if plan.undone().is_some() => line!["the run created it"],
-        (Action::Delete { .. }, None) => line!["no definition"],
+        (Action::Delete { .. }, None) if change.cause.is_some() => line!["no definition"],
         // The fields of a replace carry their own places.
         (Action::Replace { fields, .. } | Action::Recreate { fields, .. }, _)
             if fields.iter().all(|field| field.place.is_some()) =>

@@ -43,7 +43,7 @@ pub fn plan(plan: &Plan, view: &TextView, out: &mut dyn Write) -> io::Result<()>
             }
             let text = match item {
                 Item::Changes(changes) => match changes.as_slice() {
-                    [one] => change::change(one, plan, view),
+                    [one] => change::change(one, view),
                     many => change::folded(many, view),
                 },
                 Item::Blocked(held) => change::blocked(held, view),

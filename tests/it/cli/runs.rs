@@ -258,6 +258,14 @@ fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
         .stdout_contains("the run created it")
         .does_not_say("no definition")
         .stdout_contains("1 to create, 1 to replace, 1 to delete");
+    for format in ["text", "markdown", "html", "github", "sarif"] {
+        stage
+            .run(&format!("show back.json --format {format}"))
+            .code(0)
+            .stdout_contains("the run created it")
+            .stdout_contains("the run deleted it")
+            .does_not_say("definition removed");
+    }
     stage.run("rollback last --only shop/cart --yes --quiet").code(0).stdout_contains("Applied 1 of 1");
     assert_eq!((held("shop/cart"), held("shop/old")), (Some(json!(80)), None));
     stage.run("rollback last --yes --quiet").code(0);
