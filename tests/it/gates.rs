@@ -176,18 +176,25 @@ fn a_ddos_event_is_open_until_its_end() {
 fn more_security_events_than_allowed_in_the_last_minutes_refuse_an_apply_and_so_does_no_answer() {
     const EVENT: &str = "{time: TIME, namespace: pay, event: {sec_event_type: waf_sec_event}}";
     let events = ["-1m", "-2m", "-2h"].map(|time| EVENT.replace("TIME", time)).join(", ");
-    let tenant = format!("kind: tenant\nname: acme-cuxnbbdn\nnamespaces: [shop, pay]\nsecurity_events: [{events}]\n");
+    let attack = "ddos_events: [{id: one, name: flood, start_time: -1h, end_time: +1h}]";
+    let tenant =
+        format!("kind: tenant\nname: acme-cuxnbbdn\nnamespaces: [shop, pay]\nsecurity_events: [{events}]\n{attack}\n");
     let service = Service::with(|options| {
         options.tenant_file = Some(Tenant::read(&tenant, options.clock.now()).expect("a tenant"));
     });
     let stage = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 80));
-    let gated = |threshold: u32| {
+    let gated_with = |ddos: &str, threshold: u32| {
         let events = format!("{{mode: block, minutes: 10, threshold: {threshold}}}");
-        let gates = format!("gates: {{upgrade: off, ddos: off, events: {events}}}");
+        let gates = format!("gates: {{upgrade: off, ddos: {ddos}, events: {events}}}");
         stage.write("trueup.yaml", &format!("stack: gated\nnamespaces: [shop]\n{gates}\n"));
         stage.run("apply . --yes --quiet")
     };
+    let gated = |threshold: u32| gated_with("off", threshold);
     gated(1).code(6).stderr_contains("gate `events`: 2 security events in the last 10 minutes, more than 1");
+    // Each gate that blocks is named, with what to do about it.
+    let both = gated_with("block", 1);
+    both.code(6).stderr_contains("gate `ddos`: 1 open DDoS event: `flood`").stderr_contains("set `gates.ddos: warn`");
+    both.stderr_contains("gate `events`: 2 security events").stderr_contains("set `gates.events: warn`");
     service.misbehave("rules: [{operation: '*event*', status: {code: 403}}]");
     gated(2).code(6).stderr_contains("gate `events`: the security events are unknown: ");
     assert_eq!(service.requests("PUT"), 0);

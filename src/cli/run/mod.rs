@@ -19,8 +19,8 @@ use crate::cli::args::{ApplyArgs, ApprovalArgs, ScopeArgs};
 use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::{
-    CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions, aside, file,
-    output, plan_errors, policy, settings,
+    CommandError, CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions,
+    aside, file, output, plan_errors, policy, settings,
 };
 use crate::gate;
 use crate::journal::{self, Journal};
@@ -161,24 +161,22 @@ impl<'a> PendingRun<'a> {
     async fn check_gates(&self, plan: &Plan, gates: &Gates) -> Result<()> {
         let context = self.context;
         let findings = gate::check(&self.connection.reader()?, plan, gates, context.environment.now()).await;
-        let mut refused = None;
-        for finding in findings {
-            let text = finding.to_string();
-            match finding.mode {
-                GateMode::Block => {
-                    let error = error!(Refused, "{text}").hint("nothing was sent");
-                    let hint = match policy::blocks(context, finding.gate) {
-                        true => format!("the policy says `gates.{}: block`, which no setting loosens", finding.gate),
-                        false => format!("to apply anyway: set `gates.{}: warn`", finding.gate),
-                    };
-                    refused = Some(error.hint(hint));
-                }
-                GateMode::Warn | GateMode::Off => {
-                    context.output.rendered_message(&context.output.warning(&text));
-                }
-            }
+        let (blocking, others): (Vec<_>, Vec<_>) =
+            findings.into_iter().partition(|finding| finding.mode == GateMode::Block);
+        for finding in others {
+            context.output.rendered_message(&context.output.warning(&finding.to_string()));
         }
-        refused.map_or(Ok(()), Err)
+        if blocking.is_empty() {
+            return Ok(());
+        }
+        let texts: Vec<String> = blocking.iter().map(ToString::to_string).collect();
+        let gates: BTreeSet<&str> = blocking.iter().map(|finding| finding.gate).collect();
+        let hints = gates.into_iter().map(|gate| match policy::blocks(context, gate) {
+            true => format!("the policy says `gates.{gate}: block`, which no setting loosens"),
+            false => format!("to apply anyway: set `gates.{gate}: warn`"),
+        });
+        let error = error!(Refused, "{}", texts.join("; ")).hint("nothing was sent");
+        Err(hints.fold(error, CommandError::hint))
     }
 
     /// Makes the changes of the approved plan. Where it `is_later`, because a person was asked or other stacks were applied
