@@ -16,6 +16,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
         _ => (line!["Plans for ", stacks, " stacks"], Content::Plan(Vec::new())),
     };
     let mut page = Page::new(heading, &content, &options.command);
+    let commands = fleet.apply_commands();
     incomplete(fleet, &mut page);
     for part in fleet.shown() {
         let name = part.name();
@@ -27,7 +28,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
             page.facts.push(draw(&line![code(&*name), ": digest ", code(digest)]));
         }
         page.add(&report, Some(&name), options.now);
-        if fleet.command == FleetCommand::Drift {
+        if commands.is_empty() {
             page.commands.extend(report.commands.iter().map(super::command));
         }
     }
@@ -36,7 +37,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
         page.facts.push(draw(&merged.line("from ")));
     }
     page.cards(&counts(fleet));
-    page.commands.extend(fleet.apply_commands().iter().map(super::command));
+    page.commands.extend(commands.iter().map(super::command));
     page.render()
 }
 
