@@ -146,9 +146,9 @@ impl<'c> Session<'c> {
             LiveSource::Service(..) | LiveSource::Snapshot(_, Some(_)) => String::new(),
         };
         let call = self.stack.call() + &context.call.flags("adopt prune_namespace") + &service;
-        let of_base = context.call.flags("base only_this_change");
+        let more = context.call.flags("base only_this_change live");
         TextView {
-            again: Some(format!("trueup plan {call}{of_base}")),
+            again: Some(format!("trueup plan {call}{more}")),
             call,
             flags: settings::elsewhere(context, loaded),
             ..context.timed_view()

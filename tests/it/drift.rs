@@ -39,6 +39,20 @@ fn the_verdict_says_who_has_to_act() {
 }
 
 #[test]
+fn all_of_a_long_check_against_a_snapshot_is_planned_against_the_same() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "many");
+    stage.run("snapshot . -n shop -o ../live.json --quiet").code(0);
+    for number in 0..60 {
+        stage.write(&format!("e{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
+    }
+    stage
+        .run("drift . --live ../live.json")
+        .code(2)
+        .stdout_contains("; all of them: trueup plan . --live ../live.json\n");
+}
+
+#[test]
 fn the_verdict_counts_what_is_no_longer_defined_among_all() {
     let service = Service::start();
     let stage = applied(&service);

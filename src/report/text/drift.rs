@@ -38,7 +38,7 @@ pub fn drift(check: &Check, view: &TextView) -> String {
     text.push_str(&table("not applied yet", headings, to_apply, view));
     if !named.is_empty() {
         let names = Line::some_of(named.iter().map(|row| row.key.to_string()), VALUES);
-        let all = || line!["; all of them: ", code(format!("trueup plan {}", view.call()))];
+        let all = || line!["; all of them: ", code(view.plan_command())];
         let all = (named.len() > VALUES).then(all);
         text.push_str(&format!("    and {}\n", view.plain(&names.and(all))));
     }
