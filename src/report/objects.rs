@@ -9,7 +9,8 @@ use super::facts::unit;
 use super::time;
 use crate::kind::{FieldKind, KindName};
 use crate::model::{
-    Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RelatedObject, UnknownField,
+    Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RelatedObject, StringMap, UnknownField,
+    is_ownership_annotation,
 };
 use crate::plan::ServiceId;
 use crate::report::prelude::*;
@@ -108,9 +109,9 @@ const NAMED: [(&str, Cell); 10] = [
     ("endpoint", |item| Some(item.key().to_string())),
     ("namespace", |item| Some(item.key().namespace.to_string())),
     ("name", |item| Some(item.key().name.to_string())),
-    ("labels", |item| Some(unit::pairs(&item.object()?.endpoint.labels))),
+    ("labels", |item| Some(pairs(&item.object()?.endpoint.labels))),
     // Ours aside.
-    ("annotations", |item| Some(unit::pairs(&item.object()?.endpoint.annotations))),
+    ("annotations", |item| Some(pairs(&item.object()?.endpoint.annotations))),
     ("owner", |item| owner(item.object()?)),
     ("uid", |item| Some(item.object()?.uid.clone())),
     ("creator", |item| item.object()?.creator.clone()),
@@ -279,4 +280,10 @@ impl<'a> Listing<'a> {
             },
         }
     }
+}
+
+/// A map as `key=value` pairs, without the ownership annotations, which no definition sets.
+fn pairs(map: &StringMap) -> String {
+    let theirs = map.iter().filter(|(key, _)| !is_ownership_annotation(key));
+    theirs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }

@@ -10,7 +10,7 @@ use similar::{ChangeTag, TextDiff};
 pub use super::unit::ValueEdit;
 use super::unit::{self, Side, of_unit};
 use crate::kind::KindName;
-use crate::model::Object;
+use crate::model::{Field, Object, StringMap, is_ownership_annotation};
 use crate::plan::{Action, ActionKind, Change, FieldChange, OwnershipAnnotations};
 
 /// Values longer than this, in characters, get a line of their own.
@@ -66,17 +66,17 @@ pub fn of(change: &Change) -> Vec<ValueEdit> {
 /// Everything of an object that a definition writes or would write, as values that are added.
 fn of_object(object: &Object, side: Side) -> Vec<ValueEdit> {
     let mut parts = unit::of_spec(&object.spec, side);
-    for (name, map) in [("labels", &object.labels), ("annotations", &object.annotations)] {
-        let pairs = unit::pairs(map);
-        if !pairs.is_empty() {
-            parts.push((name.to_owned(), pairs));
-        }
+    let maps: [(&StringMap, fn(String) -> Field); 2] =
+        [(&object.labels, Field::Label), (&object.annotations, Field::Annotation)];
+    for (map, field) in maps {
+        let theirs = map.iter().filter(|(key, _)| !is_ownership_annotation(key));
+        parts.extend(theirs.map(|(key, value)| (field(key.clone()).to_string(), value.clone())));
     }
     if !object.description.is_empty() {
-        parts.push(("description".to_owned(), object.description.clone()));
+        parts.push((Field::Description.to_string(), object.description.clone()));
     }
     if object.disable {
-        parts.push(("disable".to_owned(), "true".to_owned()));
+        parts.push((Field::Disable.to_string(), "true".to_owned()));
     }
     parts.into_iter().map(|(name, text)| ValueEdit::new(name, None, Some(text))).collect()
 }
@@ -245,6 +245,27 @@ mod tests {
                 assert!(drawn.insert(check.clone()), "{format:?} {value:?}: {check}");
             }
         }
+    }
+
+    #[test]
+    fn an_annotation_of_a_create_is_never_drawn_like_two() {
+        let mut plan = sample_tests::plan(10, false);
+        plan.changes.retain(|change| matches!(change.action, Action::Create { .. }));
+        plan.changes.truncate(1);
+        let mut with = |annotations: &[(&str, &str)]| {
+            let Action::Create { wanted } = &mut plan.changes[0].action else { panic!("a create") };
+            wanted.annotations = annotations.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+            let digest = plan.digest();
+            [Format::Text, Format::Markdown, Format::Html].map(|format| {
+                let text = render(&plan, format, &TextView::default());
+                text.replace(&digest.to_string(), "").replace(digest.short(), "")
+            })
+        };
+        let two = with(&[("note", "x"), ("trueup/protect", "true")]);
+        for (one, two) in with(&[("note", "x, trueup/protect=true")]).iter().zip(&two) {
+            assert_ne!(one, two);
+        }
+        assert!(two.iter().all(|text| text.contains("annotations.trueup/protect")), "{two:?}");
     }
 
     #[test]

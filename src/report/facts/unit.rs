@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::kind::{self, Described, KindName};
-use crate::model::{Field, Json, SourceLocation, Spec, StringMap, is_ownership_annotation};
+use crate::model::{Field, Json, SourceLocation, Spec};
 use crate::plan::{Attribution, Cause, FieldChange};
 
 /// A live value that no answer shows.
@@ -292,12 +292,6 @@ pub fn text(value: &Json) -> Option<String> {
         Json::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     }
-}
-
-/// A map as `key=value` pairs, without the ownership annotations, which no definition sets.
-pub fn pairs(map: &StringMap) -> String {
-    let theirs = map.iter().filter(|(key, _)| !is_ownership_annotation(key));
-    theirs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

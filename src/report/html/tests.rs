@@ -128,7 +128,7 @@ fn deletes_are_first_with_the_age_of_their_last_change_and_no_ownership_annotati
             .as_str()
             .is_some_and(|text| text.contains("last changed 2026-11-19 14:02 UTC (2 d ago)"))
     );
-    assert!(text.contains("annotations") && text.contains("team=till") && !text.contains("trueup/stack"), "{text}");
+    assert!(text.contains("annotations.team") && !text.contains("trueup/stack"), "{text}");
 }
 
 #[test]
