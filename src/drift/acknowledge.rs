@@ -152,7 +152,7 @@ impl Acknowledgements {
             }
             let of_change = changes.get(key).and_then(|change| judged(change, |field| accepted(key, field)));
             // What is blocked is pending even where nothing is known of its change.
-            let is_pending = matches!(object.verdict, Verdict::Pending | Verdict::Both);
+            let is_pending = object.verdict.is_pending();
             let verdict = if is_pending { Verdict::Pending } else { Verdict::InSync };
             let mut judged = of_change.unwrap_or(ObjectVerdict { verdict, drifted: Vec::new() });
             for field in fields.into_iter().flat_map(BTreeMap::keys).filter(|field| !accepted(key, Some(field))) {
@@ -198,7 +198,7 @@ impl Plan {
         let unnamed = unnamed(self);
         let mut drifted: Vec<Drifted> = Vec::new();
         for (key, object) in &verdicts.objects {
-            if !matches!(object.verdict, Verdict::Drift | Verdict::Both) {
+            if !object.verdict.is_drift() {
                 continue;
             }
             let whole = |value: &Json| vec![(None, ValueDigest::of(value))];

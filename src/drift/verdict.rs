@@ -71,6 +71,16 @@ impl Verdict {
         }
     }
 
+    /// Whether something was changed outside.
+    pub fn is_drift(self) -> bool {
+        matches!(self, Verdict::Drift | Verdict::Both)
+    }
+
+    /// Whether the definitions have something that is not applied yet.
+    pub fn is_pending(self) -> bool {
+        matches!(self, Verdict::Pending | Verdict::Both)
+    }
+
     fn of(cause: Cause) -> Self {
         match cause {
             Cause::Pending => Verdict::Pending,
@@ -190,7 +200,7 @@ pub(super) fn judged(change: &Change, accepted: impl Fn(Option<&Field>) -> bool)
         }
         Action::Replace { fields, .. } | Action::Recreate { fields, .. } => {
             let verdicts = fields.iter().map(|field| (field, left(Verdict::of(field.cause), Some(&field.field))));
-            let drifted = verdicts.clone().filter(|(_, verdict)| matches!(verdict, Verdict::Drift | Verdict::Both));
+            let drifted = verdicts.clone().filter(|(_, verdict)| verdict.is_drift());
             Some(ObjectVerdict {
                 drifted: drifted.map(|(field, _)| field.field.clone()).collect(),
                 verdict: verdicts.fold(Verdict::InSync, |whole, (_, verdict)| whole.and(verdict)),

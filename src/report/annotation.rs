@@ -195,7 +195,7 @@ fn of_row(row: &Row<'_>) -> Vec<Annotation> {
         let finding = match (row.state, row.change.map(|change| &change.action)) {
             (State::Deleted, _) => Finding::DeletedOutside,
             (State::Unmanaged, _) => Finding::Unmanaged,
-            (State::Blocked, _) => Finding::Blocked,
+            (State::Blocked, _) => row.blocked.map_or(Finding::Blocked, |held| of_reason(&held.reason)),
             (State::Changed, _) => Finding::Drift,
             (State::Pending, Some(Action::Delete { .. } | Action::Recreate { .. })) => Finding::Delete,
             (State::Pending, Some(Action::Create { .. })) => Finding::Create,
@@ -215,7 +215,7 @@ fn of_row(row: &Row<'_>) -> Vec<Annotation> {
             (true, _) => Finding::Drift,
         };
         let why = edit.cause.map_or("", of_cause);
-        let blocked = if row.is_blocked { format!("; {}", row.because().unescaped()) } else { String::new() };
+        let blocked = if row.blocked.is_some() { format!("; {}", row.because().unescaped()) } else { String::new() };
         let message = format!("{}: defined {}, live {} ({why}){blocked}", edit.name, edit.wanted(), edit.live());
         let (part, place) = (edit.name.clone(), edit.place.clone().or_else(place));
         Annotation { part, place, ..Annotation::new(finding, title.clone(), message) }
@@ -223,8 +223,8 @@ fn of_row(row: &Row<'_>) -> Vec<Annotation> {
     row.values.iter().map(remark).collect()
 }
 
-fn of_blocked(held: &BlockedChange) -> Annotation {
-    let finding = match &held.reason {
+fn of_reason(reason: &BlockReason) -> Finding {
+    match reason {
         BlockReason::ForeignStack { .. } => Finding::ForeignStack,
         BlockReason::Protected => Finding::Protected,
         BlockReason::Unverified => Finding::Unverified,
@@ -232,12 +232,15 @@ fn of_blocked(held: &BlockedChange) -> Annotation {
         BlockReason::DefinedElsewhere { .. } => Finding::DefinedElsewhere,
         BlockReason::Moved(_) => Finding::Moved,
         BlockReason::Unreplaced { .. } | BlockReason::Reference(_) | BlockReason::Unchangeable(_) => Finding::Blocked,
-    };
+    }
+}
+
+fn of_blocked(held: &BlockedChange) -> Annotation {
     let (why, allow) = block_reason(held);
     let why = why.unescaped();
     let message = allow.map_or_else(|| why.clone(), |allow| format!("{why}; to allow it: {allow}"));
     let place = held.place.clone();
-    Annotation { place, ..Annotation::new(finding, format!("blocked: {}", held.key), message) }
+    Annotation { place, ..Annotation::new(of_reason(&held.reason), format!("blocked: {}", held.key), message) }
 }
 
 /// The remarks on definitions. `prefix` is put before every path, so that it can be opened.

@@ -161,7 +161,7 @@ fn case(key: &Key) -> String {
 
 /// What differs, a line a value.
 fn details(row: &Row<'_>) -> Vec<String> {
-    let whole = (row.values.is_empty() || row.is_blocked).then(|| {
+    let whole = (row.values.is_empty() || row.blocked.is_some()).then(|| {
         let [defined, live] = row.whole();
         if row.why.is_empty() { format!("defined: {defined}, live: {live}") } else { row.because().unescaped() }
     });

@@ -57,8 +57,8 @@ pub struct Row<'a> {
     pub state: State,
     /// Why, where the state is not all there is to know.
     pub why: Line<'a>,
-    /// An apply does nothing about it; `why` says why.
-    pub is_blocked: bool,
+    /// That an apply does nothing about it, and the reason, which `why` has in words.
+    pub blocked: Option<&'a BlockedChange>,
     /// What an apply would do.
     pub change: Option<&'a Change>,
     /// Its values that are not as defined, without what is accepted; none where the whole object is meant.
@@ -82,7 +82,7 @@ impl Row<'_> {
     pub fn because(&self) -> Line<'_> {
         let why = self.why.clone();
         match self.state {
-            _ if self.is_blocked => line!["blocked: ", why],
+            _ if self.blocked.is_some() => line!["blocked: ", why],
             state if why.is_empty() => line![state.as_str()],
             _ => why,
         }
@@ -121,7 +121,7 @@ pub fn rows<'a>(check: &'a Check) -> Vec<Row<'a>> {
         row(check, (key, object), (changes.get(key).copied(), unnamed), blocked.get(key).copied())
     };
     let mut rows: Vec<Row<'a>> = check.verdicts.objects.iter().map(row).collect();
-    let rank = |row: &Row<'_>| if row.is_blocked { Some(Rank::Blocked) } else { row.change.map(Rank::of) };
+    let rank = |row: &Row<'_>| if row.blocked.is_some() { Some(Rank::Blocked) } else { row.change.map(Rank::of) };
     let can_wait = |row: &Row<'_>| rank(row) < Some(Rank::Delete);
     rows.sort_by_key(|row| (can_wait(row), !row.state.is_outside(), Reverse(rank(row))));
     rows
@@ -176,7 +176,7 @@ fn row<'a>(
         (None, None) => Line::default(),
     };
     let (_, since) = first.unwrap_or_else(|| if is_outside { since(None) } else { Default::default() });
-    Row { key, state, why, is_blocked: blocked.is_some(), change, values, since }
+    Row { key, state, why, blocked, change, values, since }
 }
 
 /// Since when something drifts: as the checks saw it, else when the object was last changed.
@@ -207,8 +207,8 @@ pub fn undefined(check: &Check, verdicts: &Verdicts) -> usize {
 pub fn numbers<'a>(verdicts: impl Iterator<Item = &'a Verdicts>) -> (usize, usize) {
     let (mut drifted, mut pending) = (0, 0);
     for object in verdicts.flat_map(|verdicts| verdicts.objects.values()) {
-        drifted += usize::from(matches!(object.verdict, Verdict::Drift | Verdict::Both));
-        pending += usize::from(matches!(object.verdict, Verdict::Pending | Verdict::Both));
+        drifted += usize::from(object.verdict.is_drift());
+        pending += usize::from(object.verdict.is_pending());
     }
     (drifted, pending)
 }
@@ -286,17 +286,17 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
     });
     // An apply does nothing about what is blocked.
     let writes = |change: &Change| change.action.kind() != ActionKind::Annotate;
-    let is_applied = |row: &Row<'_>| row.change.is_some_and(writes) && !row.is_blocked;
+    let is_applied = |row: &Row<'_>| row.change.is_some_and(writes) && row.blocked.is_none();
     match check.verdicts.whole() {
         Verdict::InSync | Verdict::Unknown => Vec::new(),
-        Verdict::Pending if rows.iter().all(|row| row.is_blocked) => Vec::new(),
+        Verdict::Pending if rows.iter().all(|row| row.blocked.is_some()) => Vec::new(),
         Verdict::Drift | Verdict::Both if !rows.iter().any(is_applied) => accept.into_iter().collect(),
         Verdict::Pending => vec![apply(["apply:", "apply, once it is allowed:"])],
         Verdict::Drift => {
             [apply(["restore with:", "restore, once it is allowed, with:"])].into_iter().chain(accept).collect()
         }
         Verdict::Both => {
-            let outside = rows.into_iter().filter(|row| row.state.is_outside() && !row.is_blocked);
+            let outside = rows.into_iter().filter(|row| row.state.is_outside() && row.blocked.is_none());
             // An apply keeps what no definition names, and would make what is pending.
             let is_restored = |change: &Change| {
                 let fields = change.fields();
@@ -389,5 +389,27 @@ mod tests {
                 assert!(blocked == 0 || text.contains("blocked"), "{format:?}: {text}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_pending_and_blocked_has_its_values_and_the_kind_of_its_reason_in_every_format() {
+        let mut plan = plan(2);
+        let reasons = [BlockReason::Protected, BlockReason::Unverified];
+        for (held, reason) in plan.blocked.iter_mut().zip(reasons) {
+            held.reason = reason;
+            let Some(Action::Replace { fields, .. }) = held.change.as_mut().map(|change| &mut change.action) else {
+                panic!("a replace")
+            };
+            fields.iter_mut().for_each(|field| field.cause = Cause::Pending);
+        }
+        let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), Timestamp::UNIX_EPOCH);
+        let rows = rows(&check);
+        assert!(rows.iter().all(|row| row.state == State::Blocked && !row.values.is_empty()));
+        let [text, sarif] = [Format::Text, Format::Sarif].map(|format| render(&check, format, &TextView::default()));
+        for edit in rows.iter().flat_map(|row| &row.values).map(|value| &value.edit) {
+            assert!(text.contains(&*edit.live()) && text.contains(&*edit.wanted()), "{} {text}", edit.name);
+        }
+        assert!(text.contains("2 of 30 endpoints have changes to apply, 2 of them blocked"), "{text}");
+        assert!(sarif.contains("\"blocked-protected\"") && sarif.contains("\"blocked-unverified\""), "{sarif}");
     }
 }

@@ -212,7 +212,7 @@ impl Page {
         // What is known of the object may begin as since when it is known: once is enough.
         let known = known.into_iter().filter(|line| line.0.first() != row.since.0.first());
         // The reasons are filters of the page: why one object is blocked is none.
-        let (reason, why) = match row.is_blocked {
+        let (reason, why) = match row.blocked.is_some() {
             true => (line!["blocked"], row.why.clone()),
             false => (row.because(), Line::default()),
         };

@@ -119,7 +119,7 @@ fn cells<'a>(row: &'a Row<'_>) -> Vec<[Line<'a>; 6]> {
         let [defined, live] = row.whole();
         return vec![[name(), Line::default(), line![defined], line![live], row.because(), row.since.clone()]];
     }
-    let blocked = row.is_blocked.then(|| line![", ", row.because()]);
+    let blocked = row.blocked.map(|_| line![", ", row.because()]);
     let cells = |value: &'a Value| {
         let edit = &value.edit;
         let cause = line![edit.cause.map_or("", of_cause), blocked.clone()];

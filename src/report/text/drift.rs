@@ -30,8 +30,9 @@ pub fn drift(check: &Check, view: &TextView) -> String {
     let changed = outside.iter().flat_map(|row| cells(row, true));
     text.push_str(&table("changed outside", headings, changed, view));
     // Of a whole object the table above says it.
-    let blocked = rows.iter().filter(|row| row.is_blocked && !(row.state.is_outside() && row.values.is_empty()));
-    let pending: Vec<&Row<'_>> = rest.iter().copied().filter(|row| row.state == State::Pending).collect();
+    let blocked = rows.iter().filter(|row| row.blocked.is_some() && !(row.state.is_outside() && row.values.is_empty()));
+    let has_values = |row: &&Row<'_>| row.state == State::Pending || !row.values.is_empty();
+    let pending: Vec<&Row<'_>> = rest.into_iter().filter(has_values).collect();
     let mixed = outside.iter().flat_map(|row| cells(row, false));
     let (shown, named) = pending.split_at(pending.len().min(VALUES));
     let to_apply = mixed.chain(shown.iter().flat_map(|row| cells(row, false)));
@@ -72,6 +73,9 @@ fn headline(check: &Check, view: &TextView) -> String {
     let of = line![" of ", Line::count(looked.endpoints + undefined, plan.noun())];
     let were = if drifted == 1 { " was" } else { " were" };
     let have = if pending == 1 { " has" } else { " have" };
+    let is_pending = |key| verdicts.objects.get(key).is_some_and(|object| object.verdict.is_pending());
+    let blocked = plan.blocked.iter().filter(|held| is_pending(&held.key)).count();
+    let blocked = (blocked > 0).then(|| line![", ", blocked, " of them blocked"]);
     let (role, word, text) = match verdicts.whole() {
         Verdict::InSync => {
             let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
@@ -82,12 +86,12 @@ fn headline(check: &Check, view: &TextView) -> String {
             let text = line![endpoints, " in ", Line::count(looked.namespaces, "namespace"), accepted, elapsed];
             return format!("{}{outside}\n", view.line(&Line::labelled(Role::Right, "In sync", text)));
         }
-        Verdict::Pending => (Role::Replace, "PENDING", line![pending, of, have, " changes to apply"]),
+        Verdict::Pending => (Role::Replace, "PENDING", line![pending, of, have, " changes to apply", blocked]),
         Verdict::Drift => (Role::Wrong, "DRIFT", line![drifted, of, were, " changed outside"]),
         Verdict::Both => (
             Role::Wrong,
             "DRIFT AND PENDING",
-            line![drifted, of, were, " changed outside, ", pending, have, " changes to apply"],
+            line![drifted, of, were, " changed outside, ", pending, have, " changes to apply", blocked],
         ),
         Verdict::Unknown => (Role::Wrong, "UNKNOWN", line!["no verdict over everything"]),
     };
@@ -114,7 +118,7 @@ fn cells<'a>(row: &'a Row<'_>, is_outside: bool) -> Vec<Vec<Line<'a>>> {
         let [defined, live] = row.whole();
         let place = row.change.and_then(|change| change.place.as_ref()).filter(|_| !is_outside);
         let defined = line![defined];
-        let why = if row.is_blocked { row.because() } else { row.why.clone() };
+        let why = if row.blocked.is_some() { row.because() } else { row.why.clone() };
         let known: Vec<Line<'_>> = [why, row.since.clone(), line![place.map(at)]]
             .into_iter()
             .filter(|line| !line.is_empty() && *line != defined)
@@ -126,7 +130,9 @@ fn cells<'a>(row: &'a Row<'_>, is_outside: bool) -> Vec<Vec<Line<'a>>> {
         .map(|value| {
             let [defined, live] = sides(value);
             let place = value.edit.place.as_ref().filter(|_| !is_outside);
-            let known = line![value.since.clone(), place.map(at)];
+            let blocked = row.blocked.filter(|_| !is_outside).map(|_| "blocked");
+            let known = [line![value.since.clone(), place.map(at)], line![blocked]];
+            let known = Line::joined(known.into_iter().filter(|line| !line.is_empty()), ", ");
             vec![line![key(row.key)], line![code(&value.edit.name)], defined, live, known]
         })
         .collect()
