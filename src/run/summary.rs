@@ -50,7 +50,10 @@ pub struct RunSummary {
     /// The lists of which it applies all definitions of its stack.
     #[serde(skip)]
     pub applied_whole: BTreeSet<Scope>,
-    /// What it changes, if not all of that was made.
+    /// The lists that it changes, if not all of its changes were made.
+    #[serde(skip)]
+    pub unfinished_lists: BTreeSet<Scope>,
+    /// What of them was not made.
     #[serde(skip)]
     pub unfinished: BTreeSet<Key>,
     /// What its plan leaves undone, because it is blocked.
@@ -94,7 +97,9 @@ impl RunSummary {
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;
         let (count, status) = (|kind| plan.count(kind), record.ending());
-        let unfinished = plan.changes.iter().filter(|_| !matches!(status, RunStatus::Finished | RunStatus::Unverified));
+        let is_finished = matches!(status, RunStatus::Finished | RunStatus::Unverified);
+        let changed = plan.changes.iter().filter(|_| !is_finished).map(|change| &change.key);
+        let made = record.made();
         Self {
             run: record.header.run.clone(),
             started: record.header.started.clone(),
@@ -111,7 +116,7 @@ impl RunSummary {
                 annotate: count(ActionKind::Annotate),
                 delete: count(ActionKind::Delete),
             },
-            done: record.made().len(),
+            done: made.len(),
             status,
             failed: record.results().filter(|result| matches!(result, ChangeResult::Failed { .. })).count(),
             resumes: record.header.resumes.clone(),
@@ -122,7 +127,8 @@ impl RunSummary {
             prune_namespaces: plan.settings.prune_namespaces.clone(),
             allowed: plan.allowed.iter().map(|allowed| allowed.name.clone()).collect(),
             applied_whole: plan.scope.keys().filter(|_| plan.is_whole()).cloned().collect(),
-            unfinished: unfinished.map(|change| change.key.clone()).collect(),
+            unfinished_lists: changed.clone().map(Scope::from).collect(),
+            unfinished: changed.filter(|key| !made.contains(key)).cloned().collect(),
             blocked: plan.blocked.iter().map(|blocked| blocked.key.clone()).collect(),
         }
     }
@@ -157,8 +163,8 @@ impl RunSummary {
         let is_same =
             self.stack == earlier.stack && self.base_url == earlier.base_url && self.sandbox == earlier.sandbox;
         // Environments and directories of one stack have namespaces of their own, and a stack may have fewer than it had.
-        let is_about_it = earlier.unfinished.iter().any(|key| self.applied_whole.contains(&key.into()))
-            && self.blocked.is_disjoint(&earlier.unfinished);
+        let is_about_it =
+            !self.applied_whole.is_disjoint(&earlier.unfinished_lists) && self.blocked.is_disjoint(&earlier.unfinished);
         // What is resumed is a plan of then.
         let is_later_plan = self.resumes.as_ref().is_none_or(|resumed| *resumed > earlier.run);
         is_same

@@ -386,3 +386,20 @@ fn the_resume_of_an_older_run_supersedes_no_run_that_was_planned_after_it() {
     assert_eq!(runs[2]["resumed_by"], runs[0]["run"]);
     assert_eq!(runs[1]["superseded_by"], serde_json::Value::Null, "nobody settled its card");
 }
+
+#[test]
+fn what_a_killed_run_has_made_keeps_it_open_no_longer_when_it_is_blocked_later() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "s")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("card.yaml", &definition("shop/card", 80));
+    service.misbehave("rules: [{operation: endpoint-create, name: card, status: {code: 500}}]");
+    stage.run("apply . --yes --quiet").code(7).stderr_ignored();
+    service.misbehave("rules: []");
+    let other = Stage::stack(&service, "other").file("cart.yaml", &definition("shop/cart", 81));
+    other.run("apply . --yes --quiet --allow foreign-stack=shop/cart").code(0).stderr_ignored();
+    // All that the first run left is made, and its cart is blocked.
+    stage.run("apply . --yes --quiet").code(7).stderr_ignored();
+    let runs = stage.run("history --format json").json()["runs"].clone();
+    assert_eq!(runs[1]["superseded_by"], runs[0]["run"], "{runs}");
+}
