@@ -17,7 +17,8 @@ pub fn is_unsafe(character: char) -> bool {
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+            | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// `text` on one line with control characters and direction marks taken out, cut to `longest`
@@ -58,6 +59,14 @@ mod tests {
     fn escape_sequences_and_direction_marks_lose_their_force() {
         assert_eq!(neutral("a\u{1b}[31mred\u{7}\r\n b\u{202e}c", 100), "a [31mred b c");
         assert_eq!(neutral("\n\u{2}… CreateResource", 100), "… CreateResource");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_unsafe_at_both_ends_of_each_range() {
+        let ends =
+            ["\u{200b}\u{200f}", "\u{fff0}\u{fffb}", "\u{1bca0}\u{1bca3}", "\u{1d173}\u{1d17a}", "\u{e0000}\u{e0fff}"];
+        assert!(ends.iter().flat_map(|pair| pair.chars()).all(is_unsafe));
+        assert!(!"\u{1bc9f}\u{1d15e}\u{600}".chars().any(is_unsafe));
     }
 
     #[test]
