@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
+use bytes::Bytes;
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
@@ -24,7 +25,6 @@ use super::live::{List, check_list, read_list, with_spec, without_spec};
 use super::objects::{ListFields, ResponseFormat};
 use super::operations::Operation;
 use super::reader::Reader;
-use super::response::Response;
 use super::settings::ClientProgress;
 
 /// Objects that refer to one and are asked for their view.
@@ -124,28 +124,39 @@ pub(super) fn is_not_offered(kind: KindName, error: &ApiError) -> bool {
     !kind.is_endpoint() && matches!(error.status(), Some(404 | 501))
 }
 
-/// [`Reader::list`] with the spec of every item: where the service sent none, as a get shows it.
+/// What `read` makes of a list, and where it cannot, of the list with what gets show of the items that lack their spec.
+/// Inside: why nothing is concluded from it.
 ///
 /// # Errors
 /// Any failure of the list.
-pub(super) async fn list(
+pub(super) async fn list<T, F: Future<Output = Result<T, String>>>(
     reader: &Reader,
-    namespace: &Namespace,
-    kind: KindName,
+    scope: (&Namespace, KindName),
     fields: ListFields,
-) -> Result<Response, ApiError> {
-    let mut answer = reader.list(namespace, kind, fields).await?;
-    if let Some(body) = completed(reader, (namespace, kind), &answer.body).await {
-        answer.body = body.into();
-    }
-    Ok(answer)
+    read: impl Fn(Bytes) -> F,
+) -> Result<Result<T, String>, ApiError> {
+    let body = reader.list(scope.0, scope.1, fields).await?.body;
+    let reason = match read(body.clone()).await {
+        Ok(read) => return Ok(Ok(read)),
+        Err(reason) => reason,
+    };
+    Ok(match completed(reader, scope, &body).await {
+        Ok(Some(body)) => read(body.into()).await,
+        Ok(None) => Err(reason),
+        Err(unread) => Err(format!("{reason}, {unread}")),
+    })
 }
 
-/// The list with the specs that it lacks, unless it lacks none or too many, or one of them cannot be read.
-async fn completed(reader: &Reader, scope: (&Namespace, KindName), body: &[u8]) -> Option<Vec<u8>> {
-    let items = without_spec(scope, body)?;
-    if items.iter().filter(|(_, lacking)| lacking.is_some()).count() > MOST_SINGLY {
-        return None;
+/// The list with the specs that it lacks; nothing where it lacks none.
+///
+/// # Errors
+/// Too many lack it, or one of them cannot be read: why, as a fragment.
+async fn completed(reader: &Reader, scope: (&Namespace, KindName), body: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    let items = without_spec(scope, body);
+    match items.iter().filter(|(_, lacking)| lacking.is_some()).count() {
+        0 => return Ok(None),
+        count if count > MOST_SINGLY => return Err(format!("and {count} are too many to be read singly")),
+        _ => {}
     }
     let mut whole = Vec::with_capacity(items.len());
     for (item, lacking) in items {
@@ -154,23 +165,32 @@ async fn completed(reader: &Reader, scope: (&Namespace, KindName), body: &[u8]) 
             continue;
         };
         match reader.object(&key, ResponseFormat::Default).await {
-            Ok(answer) => whole.push(Cow::Owned(with_spec(item, answer.body())?)),
+            Ok(answer) => {
+                let item = with_spec(item, answer.body());
+                whole.push(Cow::Owned(item.ok_or_else(|| format!("and a get of `{key}` shows none"))?));
+            }
             // It went meanwhile.
             Err(error) if error.is_absent() => {}
-            Err(_) => return None,
+            Err(error) => return Err(format!("and the get failed: {}", error.failure)),
         }
     }
-    serde_json::to_vec(&BTreeMap::from([("items", whole)])).ok()
+    Ok(serde_json::to_vec(&BTreeMap::from([("items", whole)])).ok())
 }
 
 async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
-    match list(reader, &scope.namespace, scope.kind, ListFields::Spec).await {
-        Ok(answer) => {
-            // It may be long, and others come meanwhile.
-            let scope = scope.clone();
-            let read = tokio::task::spawn_blocking(move || read_list(&scope.namespace, scope.kind, &answer.body)).await;
-            read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    // It may be long, and others come meanwhile.
+    let read = |body: Bytes| {
+        let scope = scope.clone();
+        let read = tokio::task::spawn_blocking(move || read_list(&scope.namespace, scope.kind, &body));
+        async {
+            match read.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) {
+                ListRead::Unknown { reason } => Err(reason),
+                read => Ok(read),
+            }
         }
+    };
+    match list(reader, (&scope.namespace, scope.kind), ListFields::Spec, read).await {
+        Ok(read) => read.unwrap_or_else(|reason| ListRead::Unknown { reason }),
         Err(error) if is_not_offered(scope.kind, &error) => ListRead::NotOffered,
         Err(error) => ListRead::Unknown { reason: error.failure.to_string() },
     }
@@ -292,13 +312,13 @@ pub async fn check<T: Send>(
     namespace: &Namespace,
     kind: KindName,
     check: impl Fn(LiveItem) -> T + Sync,
-) -> (Result<BTreeMap<Key, T>, String>, BTreeMap<Key, Vec<Condition>>) {
-    match list(reader, namespace, kind, ListFields::SpecAndStatus).await {
-        Ok(answer) => {
-            (check_list(namespace, kind, &answer.body, check), failed_conditions(namespace, kind, &answer.body))
-        }
-        Err(error) => (Err(error.failure.to_string()), BTreeMap::new()),
-    }
+) -> Result<(BTreeMap<Key, T>, BTreeMap<Key, Vec<Condition>>), String> {
+    let read = async |body: Bytes| {
+        let items = check_list(namespace, kind, &body, &check)?;
+        Ok((items, failed_conditions(namespace, kind, &body)))
+    };
+    let read = list(reader, (namespace, kind), ListFields::SpecAndStatus, read).await;
+    read.unwrap_or_else(|error| Err(error.failure.to_string()))
 }
 
 fn failed_conditions(namespace: &Namespace, kind: KindName, body: &[u8]) -> BTreeMap<Key, Vec<Condition>> {

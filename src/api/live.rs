@@ -143,28 +143,19 @@ fn raw_items(body: &str) -> Result<Vec<&RawValue>, String> {
     whole(list.map_err(|error| format!("the list cannot be read: {}", describe(&error)))?)
 }
 
-/// Each item of a list, with the key of those of the namespace that have no spec; nothing where all have one.
+/// Each item of a list, with the key of those of the namespace that have no spec.
 pub(super) fn without_spec<'a>(
     (namespace, kind): (&Namespace, KindName),
     body: &'a [u8],
-) -> Option<Vec<(&'a RawValue, Option<Key>)>> {
-    // A second reading of a long list takes time.
-    let is_null = |at: usize| {
-        let value = body[at..].trim_ascii_start().strip_prefix(b":");
-        value.is_some_and(|value| value.trim_ascii_start().starts_with(b"null"))
-    };
-    let name = "\"get_spec\"";
-    if !memchr::memmem::find_iter(body, name).any(|at| is_null(at + name.len())) {
-        return None;
-    }
+) -> Vec<(&'a RawValue, Option<Key>)> {
     let lacking = |raw: &RawValue| {
         let item = serde_json::from_str::<Item>(raw.get()).ok().filter(|item| item.get_spec.is_none())?;
         let WireMetadata { namespace: inner, name, .. } = item.metadata.unwrap_or_default();
         let key = key(kind, [item.namespace, inner], [item.name, name]).ok()?;
         (key.namespace == *namespace && item.tenant.as_deref() != Some(VENDOR)).then_some(key)
     };
-    let items = raw_items(text(body).ok()?).ok()?;
-    Some(items.into_iter().map(|raw| (raw, lacking(raw))).collect())
+    let items = text(body).and_then(raw_items).unwrap_or_default();
+    items.into_iter().map(|raw| (raw, lacking(raw))).collect()
 }
 
 /// The item of a list with what the answer to a get shows of it.

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -133,18 +134,19 @@ async fn read_kind(
 ) -> Result<KindSnapshot, SnapshotReadError> {
     let scope = Scope { namespace: namespace.clone(), kind };
     let unread = |reason: String| SnapshotReadError::List { scope: scope.clone(), reason };
-    let answer = match list(reader, namespace, kind, ListFields::Spec).await {
-        Ok(answer) => answer,
+    let read = async |body: Bytes| {
+        let read = read_list(namespace, kind, &body);
+        let keys = read.known().map_err(str::to_owned)?.keys();
+        let keys: Vec<Key> = keys.filter(|_| referring == ReferrerReads::Asked).cloned().collect();
+        // Its memory is free for what follows.
+        drop(read);
+        Ok((keys, items(namespace, kind, &body).map_err(|error| error.to_string())?))
+    };
+    let (keys, items) = match list(reader, (namespace, kind), ListFields::Spec, read).await {
+        Ok(read) => read.map_err(unread)?,
         Err(error) if is_not_offered(kind, &error) => return Ok(KindSnapshot { items: None, referrers: None }),
         Err(error) => return Err(unread(error.failure.to_string())),
     };
-    let read = read_list(namespace, kind, &answer.body);
-    let keys = read.known().map_err(|reason| unread(reason.to_owned()))?.keys();
-    let keys: Vec<Key> = keys.filter(|_| referring == ReferrerReads::Asked).cloned().collect();
-    drop(read);
-    let items = items(namespace, kind, &answer.body).map_err(|error| unread(error.to_string()))?;
-    // Its memory is free for the answers that follow.
-    drop(answer);
     let referrers = match referring {
         ReferrerReads::Left => None,
         ReferrerReads::Asked => Some(referring_to(reader, keys).await?),
