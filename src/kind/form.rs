@@ -55,7 +55,7 @@ fn host_name_fault(name: &str) -> Option<&'static str> {
 /// A text of this form as it is written to compare it, where it is written in another way: what it says counts.
 pub(super) fn canonical(form: &str, text: &str) -> Option<String> {
     match (form, text.strip_suffix('.')) {
-        ("hostname", Some(name)) => Some(name.to_ascii_lowercase()),
+        ("hostname" | "hostname_or_ip", Some(name)) => Some(name.to_ascii_lowercase()),
         _ => written(form, text, true),
     }
 }
@@ -64,7 +64,10 @@ pub(super) fn canonical(form: &str, text: &str) -> Option<String> {
 /// address with the length of its network.
 pub(super) fn written(form: &str, text: &str, is_item: bool) -> Option<String> {
     let written = match form {
-        "hostname" | "vh_domain" if text.bytes().any(|byte| byte.is_ascii_uppercase()) => text.to_ascii_lowercase(),
+        "hostname_or_ip" => return written("ip", text, is_item).or_else(|| written("hostname", text, is_item)),
+        "hostname" | "vh_domain" | "hostport" if text.bytes().any(|byte| byte.is_ascii_uppercase()) => {
+            text.to_ascii_lowercase()
+        }
         "ip" | "ipv4" | "ipv6" | "ipv4_globally_routable" | "ipv6_globally_routable" => match text.parse().ok()? {
             // There is one way to write it.
             IpAddr::V4(_) => return None,

@@ -251,6 +251,11 @@ fn host_names_addresses_and_prefixes_have_one_text() {
     same("srv6_network_slice", prefixes("2001:db8::1/48"), prefixes("2001:db8::/48"));
     let balancer = |domain: &str| json!({"domains": [domain]});
     same("http_loadbalancer", balancer("*.Example.net"), balancer("*.example.net"));
+    let logs = |name: &str| json!({"syslog": {"tcp_server": {"server_name": name, "port": 514}}});
+    same("log_receiver", logs("Logs.Example.net"), logs("logs.example.net"));
+    same("log_receiver", logs("2001:0DB8::0:1"), logs("2001:db8::1"));
+    let header = |host: &str| json!({"http_health_check": {"host_header": host, "path": "/"}});
+    same("healthcheck", header("Shop.Example.net:8080"), header("shop.example.net:8080"));
     // The address of an interface is one.
     let interface =
         |address: &str| json!({"ethernet_interface": {"static_ip": {"node_static_ip": {"ip_address": address}}}});

@@ -305,7 +305,7 @@ impl Specs {
                     Some((key, value)) if has_form(|form| form == "k8s_label_selector") => {
                         format!("{key} in ({value})")
                     }
-                    _ if has_form(|form| form == "hostname" || form.starts_with("ip")) => text.to_uppercase(),
+                    _ if has_form(|form| form.starts_with("host") || form.starts_with("ip")) => text.to_uppercase(),
                     _ => text.clone(),
                 });
                 let is_good = field.broken(part, &respelt).next().is_none();
@@ -425,7 +425,7 @@ const FORMS: &[(&str, &[&str])] = &[
     ("port_range", &["80", "443-445"]),
     ("port_range_list", &["80", "80,443-445"]),
     ("unique_port_range_list", &["80", "80,443-445"]),
-    ("hostname_or_ip", &["a.example.net", "192.0.2.4"]),
+    ("hostname_or_ip", &["a.example.net", "2001:db8::4"]),
     ("hostport", &["a.example.net:443", "b.example.net:80"]),
     ("email", &["a@example.net", "b@example.net"]),
     ("phone_number", &["+15550100123"]),
