@@ -151,7 +151,8 @@ fn row<'a>(
     let mut values = Vec::new();
     let kind = change.map(|change| change.key.kind).unwrap_or_default();
     for field in change.map(Change::fields).unwrap_or_default() {
-        let is_outside = object.drifted.contains(&field.field);
+        // What no definition names may have been set beside it.
+        let is_outside = field.cause != Cause::Pending && object.drifted.contains(&field.field);
         // What is accepted is neither changed outside nor pending.
         if !is_outside && !matches!(field.cause, Cause::Pending | Cause::Both) {
             continue;
@@ -329,6 +330,7 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
 mod tests {
     use super::*;
     use crate::drift::UnmanagedPolicy;
+    use crate::model::{Json, ValueDigest};
     use crate::plan::{BlockReason, Plan};
     use crate::report::{Format, TextView, render, sample_tests};
 
@@ -389,6 +391,22 @@ mod tests {
                 assert!(blocked == 0 || text.contains("blocked"), "{format:?}: {text}");
             }
         }
+    }
+
+    #[test]
+    fn a_pending_value_is_not_changed_outside_when_something_beside_it_is() {
+        let mut plan = plan(0);
+        plan.changes.truncate(1);
+        let Action::Replace { fields, .. } = &mut plan.changes[0].action else { panic!("a replace") };
+        fields.retain(|field| field.field.is_of_spec());
+        fields.iter_mut().for_each(|field| field.cause = Cause::Pending);
+        let path = fields[0].field.to_string();
+        let key = plan.changes[0].key.clone();
+        plan.notes.push(Note::Unnamed { key, path, value: ValueDigest::of(&Json::Null) });
+        let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), Timestamp::UNIX_EPOCH);
+        let rows = rows(&check);
+        let outside: Vec<bool> = rows[0].values.iter().map(|value| value.is_outside).collect();
+        assert_eq!(outside, [false, true]);
     }
 
     #[test]
