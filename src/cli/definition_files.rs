@@ -210,7 +210,8 @@ impl<'a> DefinitionTarget<'a> {
         if arguments.schema.is_none() && !arguments.no_schema {
             written.push((Path::new(SCHEMA), schema.as_bytes()));
         }
-        file::write_all(&directory, &written, FileMode::Reproducible)?;
+        let check = |path: &Path, _: &&[u8]| directory.check_replace(path);
+        file::write_all(&written, check, |path, text| directory.replace(path, text, FileMode::Reproducible))?;
         Ok(news.len())
     }
 

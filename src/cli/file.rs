@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::cli::{CommandResult as _, ExitStatus, Result};
-use crate::file::{self, Directory, FileMode, limit};
+use crate::file::{self, FileError, FileMode, limit};
 use crate::load::{self, config};
 
 /// The bytes of an input, at most `limit`.
@@ -74,16 +74,20 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     file::replace(path, FileMode::Shared, write).with_status(ExitStatus::Failed)
 }
 
-/// Writes files into a directory. Each target is checked before the first one is written.
+/// Writes files, each by `write`. Each is checked before the first one is written.
 ///
 /// # Errors
 /// A target cannot be replaced, and nothing was written; the disk refuses, and what was written before is named.
-pub fn write_all(directory: &Directory, files: &[(&Path, &[u8])], mode: FileMode) -> Result<()> {
-    for (path, _) in files {
-        directory.check_replace(path).with_status(ExitStatus::Failed).hint("nothing was written")?;
+pub fn write_all<T>(
+    files: &[(&Path, T)],
+    check: impl Fn(&Path, &T) -> Result<(), FileError>,
+    write: impl Fn(&Path, &T) -> Result<(), FileError>,
+) -> Result<()> {
+    for (path, content) in files {
+        check(path, content).with_status(ExitStatus::Failed).hint("nothing was written")?;
     }
-    for (at, (path, bytes)) in files.iter().enumerate() {
-        let Err(error) = directory.replace(path, bytes, mode) else { continue };
+    for (at, (path, content)) in files.iter().enumerate() {
+        let Err(error) = write(path, content) else { continue };
         return match at {
             0 => Err(error).with_status(ExitStatus::Failed).hint("nothing was written"),
             _ => {

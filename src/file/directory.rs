@@ -29,6 +29,15 @@ pub enum FileMode {
     Reproducible,
 }
 
+/// The edit of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEdit {
+    /// What it was made from, which the file still has to have; empty where there is none.
+    pub before: Vec<u8>,
+    /// What the file becomes.
+    pub now: Vec<u8>,
+}
+
 /// A directory whose files are opened beneath it: no link on the way leads out.
 #[derive(Debug)]
 pub struct Directory {
@@ -120,7 +129,43 @@ impl Directory {
         content: FileMode,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), FileError> {
+        self.put(below.as_ref(), content, write, || Ok(()))
+    }
+
+    /// Puts what became of a file in its place, unless somebody edited it meanwhile.
+    ///
+    /// # Errors
+    /// [`FileError::Edited`], and those of [`Directory::replace`].
+    pub fn edit(&self, below: impl AsRef<Path>, edit: &FileEdit) -> Result<(), FileError> {
         let below = below.as_ref();
+        let check = || self.check_edit(below, edit);
+        self.put(below, FileMode::Shared, |out| out.write_all(&edit.now), check)
+    }
+
+    /// Whether [`Directory::edit`] may put a file there, as far as that can be known before.
+    ///
+    /// # Errors
+    /// Those of [`Directory::edit`].
+    pub fn check_edit(&self, below: impl AsRef<Path>, edit: &FileEdit) -> Result<(), FileError> {
+        let below = below.as_ref();
+        self.check_replace(below)?;
+        let is_same = match self.read(below, edit.before.len() as u64) {
+            Ok(now) => now == edit.before,
+            Err(error) if error.is_missing() => edit.before.is_empty(),
+            Err(FileError::TooLarge { .. }) => false,
+            Err(error) => return Err(error),
+        };
+        if is_same { Ok(()) } else { Err(FileError::Edited { path: self.path.join(below) }) }
+    }
+
+    /// Writes a file and puts it in its place after a `check`.
+    fn put(
+        &self,
+        below: &Path,
+        content: FileMode,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        check: impl FnOnce() -> Result<(), FileError>,
+    ) -> Result<(), FileError> {
         let failed = |error| self.error("write", below, error);
         let parent = below.parent().filter(|parent| !parent.as_os_str().is_empty());
         if let Some(parent) = parent {
@@ -129,22 +174,20 @@ impl Directory {
         let before = self.regular(below)?;
         let (temporary, file) = self.temporary(below, content)?;
         let is_flushed = content != FileMode::Reproducible;
-        let put = || {
+        let written = || {
             let mut out = BufWriter::with_capacity(BUFFER, &file);
             write(&mut out)?;
             out.flush()?;
             if let Some(before) = before.filter(|_| content != FileMode::Private) {
                 platform::keep_access(&file, &before)?;
             }
-            if is_flushed {
-                file.sync_all()?;
-            }
-            self.dir.rename(&temporary, &self.dir, below)
+            if is_flushed { file.sync_all() } else { Ok(()) }
         };
-        if let Err(error) = put() {
+        let renamed = || self.dir.rename(&temporary, &self.dir, below).map_err(failed);
+        if let Err(error) = written().map_err(failed).and_then(|()| check()).and_then(|()| renamed()) {
             // What is left is hidden, and the error that matters is the first one.
             let _ = self.dir.remove_file(&temporary);
-            return Err(failed(error));
+            return Err(error);
         }
         if is_flushed { self.sync(parent.unwrap_or(Path::new("."))).map_err(failed) } else { Ok(()) }
     }

@@ -56,6 +56,12 @@ pub enum FileError {
         /// Bytes.
         limit: u64,
     },
+    /// Somebody edited the file while an edit of it was made.
+    #[error("`{}` was edited meanwhile", path.display())]
+    Edited {
+        /// The file.
+        path: PathBuf,
+    },
     /// A pipe that does not end.
     #[error("`{}` did not end within {seconds} seconds", path.display())]
     TooSlow {
@@ -100,6 +106,7 @@ impl FileError {
             Self::Outside { .. } => Some("give the path that the link leads to, or put the file in its place"),
             Self::Link { .. } => Some("give the path that the link leads to"),
             Self::NotRegular { .. } => Some("give a regular file"),
+            Self::Edited { .. } => Some("run the command again"),
         }
     }
 }

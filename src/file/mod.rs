@@ -18,7 +18,7 @@ mod tests;
 mod walk;
 mod yaml;
 
-pub use directory::{Directory, FileMode};
+pub use directory::{Directory, FileEdit, FileMode};
 pub use error::FileError;
 pub use many::ManyFiles;
 pub use named::{

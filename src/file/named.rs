@@ -222,6 +222,6 @@ fn named(error: FileError, path: &Path) -> FileError {
         FileError::TooSlow { seconds, .. } => FileError::TooSlow { path, seconds },
         FileError::NotText { .. } => FileError::NotText { path },
         FileError::TooDeep { .. } => FileError::TooDeep { path },
-        exposed @ FileError::Exposed { .. } => exposed,
+        of_ours @ (FileError::Exposed { .. } | FileError::Edited { .. }) => of_ours,
     }
 }

@@ -239,3 +239,21 @@ fn a_file_that_is_replaced_keeps_its_owner_where_root_writes_it() {
     replace(&file, FileMode::Shared, |out| out.write_all(b"after")).expect("it is a file");
     assert_eq!((owner(), mode(&file)), (before, 0o600), "as root: {is_root}");
 }
+
+#[test]
+fn an_edit_of_a_file_that_somebody_edited_meanwhile_leaves_it() {
+    let (_kept, path) = place();
+    let directory = Directory::open(&path).expect("a directory");
+    let edit = |before: &str| FileEdit { before: before.into(), now: b"now".to_vec() };
+    let is_edited = |result| matches!(result, Err(FileError::Edited { .. }));
+    // None is as good as an empty one.
+    assert!(is_edited(directory.edit("file", &edit("before"))));
+    directory.edit("file", &edit("")).expect("there is none");
+    for other in ["", "no", "now and then", "NOW"] {
+        assert!(is_edited(directory.check_edit("file", &edit(other))), "{other}");
+        assert!(is_edited(directory.edit("file", &edit(other))), "{other}");
+    }
+    assert_eq!(std::fs::read(path.join("file")).expect("a file"), b"now");
+    directory.edit("file", &edit("now")).expect("nobody edited it");
+    assert_eq!(directory.names().expect("names"), ["file"]);
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::api;
 use crate::cli::command::prelude::*;
-use crate::file::{Directory, FileMode, real_path_or_given};
+use crate::file::{Directory, FileEdit, real_path_or_given};
 use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::load::{self, Loaded, SourceMap};
@@ -84,9 +84,8 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         removals.insert(key, removal);
     }
     let root = Directory::open(&stack.loaded.root).with_status(ExitStatus::Failed)?;
-    let files: Vec<(&Path, &[u8])> =
-        edits.files.iter().map(|(name, bytes)| (Path::new(&**name), bytes.as_slice())).collect();
-    file::write_all(&root, &files, FileMode::Shared)?;
+    let files: Vec<(&Path, &FileEdit)> = edits.files.iter().map(|(name, edit)| (Path::new(&**name), edit)).collect();
+    file::write_all(&files, |path, edit| root.check_edit(path, edit), |path, edit| root.edit(path, edit))?;
     // The lines of what is edited are others now.
     let now = load::directory(&stack.loaded.root, stack.loaded.options()).ok();
     let places = now.as_ref().map(SourceMap::new);

@@ -1,7 +1,7 @@
 //! `fmt`: writes definitions in canonical form, or checks that they are.
 
 use crate::cli::command::prelude::*;
-use crate::file::{Directory, FileError, FileMode};
+use crate::file::{Directory, FileError};
 use crate::load;
 
 /// Writes definitions in canonical form.
@@ -51,7 +51,7 @@ impl Execute for FmtArgs {
                     .notice(&format!("left as it is: {}: its canonical form would read differently", shown(path)));
             }
             let directory = Directory::open(&one.root).with_status(ExitStatus::Failed)?;
-            for (path, text) in &one.changed {
+            for (path, edit) in &one.changed {
                 if matches!(directory.check_replace(&**path), Err(FileError::Link { .. })) {
                     let left = format!("left as it is: {}: a link is never replaced", shown(path));
                     context.output.notice(&format!("{left}; format the file that it leads to"));
@@ -59,8 +59,7 @@ impl Execute for FmtArgs {
                 }
                 changed += 1;
                 if !self.check {
-                    let written = directory.replace(Path::new(&**path), text.as_bytes(), FileMode::Shared);
-                    written.with_status(ExitStatus::Failed)?;
+                    directory.edit(&**path, edit).with_status(ExitStatus::Failed)?;
                 }
                 context.output.answer_line(&shown(path));
             }

@@ -26,6 +26,7 @@ use super::overlays::{Overlay, Overlays};
 use super::source_map::written;
 use super::splice::{Splice, spliced};
 use super::text::SourceText;
+use crate::file::FileEdit;
 use crate::kind;
 use crate::model::{Field, Json, Key, Object, gathered};
 
@@ -49,7 +50,7 @@ pub struct ValueToAdopt {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AdoptedEdits {
     /// The files that change, by path.
-    pub files: BTreeMap<Arc<str>, Vec<u8>>,
+    pub files: BTreeMap<Arc<str>, FileEdit>,
     /// What they take over.
     pub adopted: Vec<(Key, Field)>,
     /// What they do not, and why.
@@ -177,7 +178,8 @@ impl Editor<'_> {
             edits.add(one, made);
         }
         if now != text {
-            edits.files.insert(self.file.clone(), now.into_bytes());
+            let edit = FileEdit { before: text.into_bytes(), now: now.into_bytes() };
+            edits.files.insert(self.file.clone(), edit);
         }
     }
 

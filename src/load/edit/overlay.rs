@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::part::parts;
 use super::patch::{Patch, below};
 use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field};
+use crate::file::FileEdit;
 use crate::kind::KindName;
 use crate::load::careful::{self, SecondReading};
 use crate::load::definition::REMOVE;
@@ -34,8 +35,9 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
     let own: Vec<ValueToAdopt> = own.into_iter().cloned().collect();
     let mut edits = adopt(loaded, &own);
     // A file can contain changes of shared definitions beside an object of its own.
-    for (file, bytes) in &edits.files {
-        editor.files.insert(file.clone(), FileParts::new(file, &text(bytes.clone()), &editor.variables));
+    for (file, edit) in &edits.files {
+        let of_file = FileParts::new(file, &text(edit.now.clone()), &editor.variables);
+        editor.files.insert(file.clone(), FileParts { before: edit.before.clone(), ..of_file });
     }
     for one in shared {
         let Some(definition) = loaded.desired.definitions.get(&one.key) else { continue };
@@ -44,13 +46,14 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
         edits.add(one, editor.adopt(definition, &file, one));
     }
     let changed = editor.files.into_iter().filter(|(_, file)| file.is_changed);
-    edits.files.extend(changed.map(|(file, of_file)| (file, of_file.parts.concat().into_bytes())));
+    let edit = |of_file: FileParts| FileEdit { before: of_file.before, now: of_file.parts.concat().into_bytes() };
+    edits.files.extend(changed.map(|(file, of_file)| (file, edit(of_file))));
     edits
 }
 
 /// Where the overlay in `directory` removes a definition that does not lie in it, and the text of a new file that does.
 /// Without a text it is to be removed by hand: in the file of the overlay that has a document of it, else in the overlay.
-pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option<(Arc<str>, Option<Vec<u8>>)> {
+pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option<(Arc<str>, Option<FileEdit>)> {
     let definition = loaded.desired.definitions.get(key)?;
     let editor = OverlayEditor::new(loaded, directory);
     if editor.is_in(&definition.file) {
@@ -62,7 +65,7 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
     let path = editor.path(key);
     let is_free = editor.check(&path).is_ok() && read(loaded, &path).is_empty();
     let text = || format!("{REMOVE}: true\n{}", head(key)).into_bytes();
-    Some(if is_free { (path, Some(text())) } else { (directory.into(), None) })
+    Some(if is_free { (path, Some(FileEdit { before: Vec::new(), now: text() })) } else { (directory.into(), None) })
 }
 
 /// What names a definition.
@@ -82,6 +85,8 @@ fn text(bytes: Vec<u8>) -> String {
 
 /// A file by its documents, so that each is edited and read again without the others.
 struct FileParts {
+    /// The text before any edit.
+    before: Vec<u8>,
     parts: Vec<String>,
     /// The part of each document, by what it defines or changes.
     of_key: BTreeMap<String, usize>,
@@ -98,7 +103,7 @@ impl FileParts {
             names.into_iter().map(move |name| (name, at))
         };
         let of_key = parts.iter().enumerate().flat_map(of_part).collect();
-        Self { parts, of_key, is_changed: false }
+        Self { before: text.into(), parts, of_key, is_changed: false }
     }
 
     /// The part with the document of a key; a file without anything gets one.

@@ -48,7 +48,7 @@ fn edited_in(name: &str, text: &str, changes: &[(&str, Value)]) -> String {
     let edits = adopted(&[(name, text)], changes);
     assert_eq!(edits.left, [], "left");
     assert_eq!(edits.adopted.len(), changes.len());
-    String::from_utf8(edits.files.get(name).expect("an edit").clone()).expect("a text")
+    String::from_utf8(edits.files.get(name).expect("an edit").now.clone()).expect("a text")
 }
 
 /// The reasons why nothing of `a.yaml` was edited.
@@ -333,7 +333,7 @@ fn what_one_edit_breaks_does_not_break_the_others() {
     let edits = adopted(&[("a.yaml", text)], &[("target", json!({"ip": "10.0.0.7"})), ("spec.port", json!(2))]);
     assert_eq!(edits.left.len(), 1);
     assert_eq!(edits.left[0].2, NotEditable::Withdrawn);
-    assert_eq!(edits.files["a.yaml"], text.replace("port: 1", "port: 2").into_bytes());
+    assert_eq!(edits.files["a.yaml"].now, text.replace("port: 1", "port: 2").into_bytes());
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn a_value_that_was_edited_since_it_was_loaded_is_left_to_the_next_run() {
     let stack = Loaded { origin: loaded(&[("a.yaml", &now)]).origin, ..loaded(&[("a.yaml", FILE)]) };
     let edits = adopt(&stack, &[wanted("spec.port", &json!(1)), wanted("labels.team", &json!("b"))]);
     assert_eq!(edits.left[0].2, NotEditable::EditedMeanwhile);
-    assert_eq!(edits.files["a.yaml"], now.replace("\"a\"", "\"b\"").into_bytes());
+    assert_eq!(edits.files["a.yaml"].now, now.replace("\"a\"", "\"b\"").into_bytes());
 }
 
 #[test]
@@ -393,7 +393,7 @@ fn a_value_that_no_definition_may_have_costs_the_other_documents_nothing() {
             let edits = adopt(&loaded, &all);
             assert_eq!((edits.adopted.len(), edits.left.len()), (documents, 1));
             assert_eq!(edits.left[0].2, NotEditable::Withdrawn);
-            assert_eq!(edits.files["a.yaml"], text.replace("port: 80", "port: 81").into_bytes());
+            assert_eq!(edits.files["a.yaml"].now, text.replace("port: 80", "port: 81").into_bytes());
         })
     };
     let (few, many) = (work(50), work(200));

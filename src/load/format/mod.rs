@@ -19,6 +19,7 @@ use super::source::{FileFilter, FileOrigin};
 use super::splice::{line_break, spliced};
 use super::text::{Language, SourceText};
 use super::tree::{Documents, NodeShape, Tree};
+use crate::file::FileEdit;
 use crate::kind::{KindName, snake};
 use crate::model::SERVICE_KEYS;
 
@@ -31,8 +32,8 @@ pub struct Formatted {
     pub files: usize,
     /// Whether they are all of the stack.
     pub is_whole: bool,
-    /// The files that are not in canonical form, with the text that is.
-    pub changed: Vec<(Arc<str>, String)>,
+    /// The files that are not in canonical form, with what makes them so.
+    pub changed: Vec<(Arc<str>, FileEdit)>,
     /// The files that cannot be formatted without another meaning.
     pub left: Vec<Arc<str>>,
 }
@@ -63,10 +64,12 @@ pub(super) fn formatted(origin: &FileOrigin, files: &[Arc<str>], root: PathBuf) 
                 continue;
             }
         };
-        match text(file, bytes) {
+        match text(file, bytes.clone()) {
             Err(found) => problems.extend(found),
             Ok(Canonical::Same) => {}
-            Ok(Canonical::Changed(text)) => formatted.changed.push((file.clone(), text)),
+            Ok(Canonical::Changed(now)) => {
+                formatted.changed.push((file.clone(), FileEdit { before: bytes, now: now.into_bytes() }));
+            }
             Ok(Canonical::Unsafe) => formatted.left.push(file.clone()),
         }
     }

@@ -203,7 +203,7 @@ fn an_edit_in_place_takes_over_what_is_live_in_any_style_and_keeps_all_else() {
             let wanted = differences(&live, &before, with_unnamed);
             let made = edit::adopt(&loaded, &wanted);
             let now = match made.files.get("a.yaml") {
-                Some(bytes) => String::from_utf8(bytes.clone()).expect("a text"),
+                Some(edit) => String::from_utf8(edit.now.clone()).expect("a text"),
                 None => text.clone(),
             };
             let case = || format!("{}\n{text}\nbecame\n{now}\nlive is\n{}", kind.name, shown_live);

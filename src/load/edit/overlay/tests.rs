@@ -108,9 +108,9 @@ proptest! {
         let edits = adopt_into_overlay(&before, "prod", &wanted);
         prop_assert!(edits.left.is_empty(), "{:?}\n{:?}", edits.left, edits.files);
         prop_assert_eq!(edits.files.keys().map(|file| &**file).collect::<Vec<_>>(), if wanted.is_empty() { vec![] } else { vec!["prod/shop/cart.yaml"] });
-        for (_, text) in edits.files {
+        for (_, edit) in edits.files {
             files.retain(|(path, _)| *path != "prod/shop/cart.yaml");
-            files.push(("prod/shop/cart.yaml", String::from_utf8(text).expect("UTF-8")));
+            files.push(("prod/shop/cart.yaml", String::from_utf8(edit.now).expect("UTF-8")));
         }
         let after = read(&files, "prod");
         prop_assert_eq!(only(&after), &live);
@@ -148,7 +148,12 @@ fn a_document_whose_namespace_is_a_variable_is_edited_in_an_overlay() {
     let key = Key::parse("shop/cart").expect("a key");
     let wanted = ValueToAdopt { key, field: Field::of_unit("port"), live: 9.into(), unnamed: None, tenant: None };
     let edits = adopt_into_overlay(&loaded, "prod", &[wanted]);
-    assert_eq!(edits.files["prod/all.yaml"], overlay.replace("port: 4", "port: 9").into_bytes(), "{:?}", edits.left);
+    assert_eq!(
+        edits.files["prod/all.yaml"].now,
+        overlay.replace("port: 4", "port: 9").into_bytes(),
+        "{:?}",
+        edits.left
+    );
 }
 
 #[test]
@@ -159,7 +164,7 @@ fn a_text_that_only_escapes_a_variable_is_edited_in_an_overlay() {
     let key = Key::parse("shop/cart").expect("a key");
     let wanted = ValueToAdopt { key, field: Field::Description, live: "${y}".into(), unnamed: None, tenant: None };
     let edits = adopt_into_overlay(&loaded, "prod", &[wanted]);
-    assert_eq!(edits.files["prod/cart.yaml"], overlay.replace("{x}", "{y}").into_bytes(), "{:?}", edits.left);
+    assert_eq!(edits.files["prod/cart.yaml"].now, overlay.replace("{x}", "{y}").into_bytes(), "{:?}", edits.left);
 }
 
 #[test]
@@ -196,7 +201,7 @@ fn documents_of_one_overlay_are_edited_in_linear_time() {
     let (loaded, wanted) = many(3);
     let edits = adopt_into_overlay(&loaded, "prod", &wanted);
     assert_eq!(edits.adopted.len(), 3);
-    let text = String::from_utf8_lossy(&edits.files["prod/all.yaml"]).into_owned();
+    let text = String::from_utf8_lossy(&edits.files["prod/all.yaml"].now).into_owned();
     assert_eq!(text.matches("port: 2 # ours\n").count(), 3);
     assert_at_most_linear("an overlay", 20, many, |(loaded, wanted)| {
         assert_eq!(adopt_into_overlay(&loaded, "prod", &wanted).adopted.len(), wanted.len());
@@ -225,7 +230,7 @@ fn an_object_of_the_overlay_and_a_change_in_the_same_file_are_both_edited() {
     let wanted: Vec<ValueToAdopt> = loaded.desired.definitions.keys().map(wanted).collect();
     assert_eq!(wanted.len(), 2);
     let edits = adopt_into_overlay(&loaded, "prod", &wanted);
-    let text = String::from_utf8(edits.files["prod/both.yaml"].clone()).expect("UTF-8");
+    let text = String::from_utf8(edits.files["prod/both.yaml"].now.clone()).expect("UTF-8");
     assert_eq!((edits.adopted.len(), text.matches("description: b").count()), (2, 2), "{text}");
 }
 
@@ -254,7 +259,7 @@ fn an_overlay_inside_of_that_of_the_environment_is_left_to_its_own() {
     assert_eq!(written, ["prod/shop/cart.yaml", "prod/shop/of-low.yaml"]);
     let removal = |key: &Key| {
         let (file, text) = removal_in_overlay(&loaded, "prod", key).expect("a removal");
-        (file, text.expect("a text"))
+        (file, text.expect("a text").now)
     };
     let removals: Vec<(Arc<str>, Vec<u8>)> = loaded.desired.definitions.keys().map(removal).collect();
     let text =
