@@ -73,12 +73,14 @@ fn is_site(kind: &str) -> bool {
     sort.is_some_and(|sort| sort.is_empty() || (sort.ends_with('_') && sort != "virtual_"))
 }
 
-/// The sites that changed objects refer to or are, before the change or after it. All are in `system`, whichever namespace a
-/// reference names or leaves out.
+/// The sites that changed objects refer to or are, before the change or after it. All of ours are in `system`, whichever
+/// namespace a reference names or leaves out.
 fn sites(plan: &Plan) -> BTreeSet<String> {
+    let tenants = plan.own_tenants();
     let of_object = |object: &Object| {
         let own = is_site(object.key.kind.as_str()).then(|| object.key.name.to_string());
-        let referred = targets(object).into_iter().filter(|target| target.kinds.iter().any(|kind| is_site(kind)));
+        let ours = targets(object).into_iter().filter(|target| tenants.is_empty() || target.is_of(&tenants));
+        let referred = ours.filter(|target| target.kinds.iter().any(|kind| is_site(kind)));
         own.into_iter().chain(referred.map(|target| target.name)).collect::<Vec<_>>()
     };
     let of_change = |change: &Change| match &change.action {

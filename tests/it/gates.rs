@@ -80,6 +80,9 @@ fn a_site_is_looked_for_in_system_where_a_reference_leaves_the_namespace_out() {
     assert_eq!(service.requests("POST"), 0);
     stage.edit("cart.yaml", "busy", "idle");
     stage.run("apply . --yes --quiet").code(0);
+    // What is live shows what our tenant is called: this one is another's.
+    stage.edit("cart.yaml", "name: idle", "name: busy, tenant: other");
+    stage.run("apply . --yes --quiet").stderr_ignored().does_not_say("being upgraded");
 }
 
 #[test]
