@@ -66,12 +66,12 @@ pub fn of(change: &Change) -> Vec<ValueEdit> {
 /// Everything of an object that a definition writes or would write, as values that are added.
 fn of_object(object: &Object, side: Side) -> Vec<ValueEdit> {
     let mut parts = unit::of_spec(&object.spec, side);
-    let maps: [(&StringMap, fn(String) -> Field); 2] =
-        [(&object.labels, Field::Label), (&object.annotations, Field::Annotation)];
-    for (map, field) in maps {
+    let mut pairs = |map: &StringMap, field: fn(String) -> Field| {
         let theirs = map.iter().filter(|(key, _)| !is_ownership_annotation(key));
         parts.extend(theirs.map(|(key, value)| (field(key.clone()).to_string(), value.clone())));
-    }
+    };
+    pairs(&object.labels, Field::Label);
+    pairs(&object.annotations, Field::Annotation);
     if !object.description.is_empty() {
         parts.push((Field::Description.to_string(), object.description.clone()));
     }
@@ -83,7 +83,7 @@ fn of_object(object: &Object, side: Side) -> Vec<ValueEdit> {
 
 /// The edits of one field.
 pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
-    let FieldChange { field, before, after, cause, attribution, place, places, changed_here: _ } = change;
+    let FieldChange { field, before, after, cause, attribution, place, places, changed_here } = change;
     let edits: Vec<ValueEdit> = if field.is_of_spec() {
         of_unit(kind, change)
     } else {
@@ -94,7 +94,7 @@ pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
         .map(|edit| {
             // What is gone has no line; at its index the file has another item.
             let place = edit.after.as_ref().and_then(|_| places.get(&edit.name)).or(place.as_ref()).cloned();
-            ValueEdit { cause: Some(*cause), attribution: *attribution, place, ..edit }
+            ValueEdit { cause: Some(*cause), attribution: *attribution, changed_here: *changed_here, place, ..edit }
         })
         .collect()
 }
@@ -207,7 +207,10 @@ pub fn fold<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Vec<&'a Change
 /// A text that is the same for replaces that make the same edit and take their objects from the same stack.
 fn same_edit(change: &Change) -> Option<String> {
     let Action::Replace { fields, adopts, .. } = &change.action else { return None };
-    let fields = fields.iter().map(|field| (&field.field, &field.before, &field.after, field.cause, field.attribution));
+    let fields = fields.iter().map(|field| {
+        let why = (field.cause, field.attribution, field.changed_here);
+        (&field.field, &field.before, &field.after, why)
+    });
     Some(format!("{adopts} {:?} {:?}", change.taken_from(), fields.collect::<Vec<_>>()))
 }
 

@@ -14,6 +14,9 @@ const DELETED_OR_FAILED: &str = "deleted outside, or its create failed";
 /// What a base does not say of a value that the files changed as well.
 const CHANGED_OUTSIDE: &str = ", and changed outside";
 
+/// What the base changed, and the working tree in another way.
+const CHANGED_HERE: &str = ", changed here too";
+
 /// Why a change is made, in a few words: whose it is if a base attributes it, with what happened outside, else its cause.
 pub fn reason(change: &Change) -> Line<'static> {
     let cause = match (&change.action, change.cause) {
@@ -36,7 +39,7 @@ pub fn reason(change: &Change) -> Line<'static> {
         _ if change.adopts() => "adopts",
         (Action::Replace { fields, .. } | Action::Recreate { fields, .. }, _) => return of_fields(fields),
     };
-    line![change.attribution.map_or(cause, Attribution::as_str)]
+    line![change.attribution.map_or(cause, Attribution::as_str), change.changed_here.then_some(CHANGED_HERE)]
 }
 
 fn of_fields(fields: &[FieldChange]) -> Line<'static> {
@@ -50,7 +53,8 @@ fn of_fields(fields: &[FieldChange]) -> Line<'static> {
         None if has(Attribution::BehindBase) => "behind base and others",
         None => "not this change",
     };
-    line![whose, fields.iter().any(|field| field.cause == Cause::Both).then_some(CHANGED_OUTSIDE)]
+    let changed_here = fields.iter().any(|field| field.changed_here).then_some(CHANGED_HERE);
+    line![whose, changed_here, fields.iter().any(|field| field.cause == Cause::Both).then_some(CHANGED_OUTSIDE)]
 }
 
 /// Why a value differs. What was changed both in the files and outside has one name, for one value and for several.
@@ -64,7 +68,8 @@ pub fn of_cause(cause: Cause) -> &'static str {
 /// Whose change an edit is if a base attributes it, with what happened outside, else why the value differs.
 pub fn of_edit(edit: &ValueEdit) -> Line<'static> {
     let Some(side) = edit.attribution else { return line![edit.cause.map_or("", of_cause)] };
-    line![side.as_str(), (edit.cause == Some(Cause::Both)).then_some(CHANGED_OUTSIDE)]
+    let changed_here = edit.changed_here.then_some(CHANGED_HERE);
+    line![side.as_str(), changed_here, (edit.cause == Some(Cause::Both)).then_some(CHANGED_OUTSIDE)]
 }
 
 /// The value that all share.
@@ -226,6 +231,22 @@ mod tests {
     use super::*;
     use crate::report::annotation::{AnnotationLevel, of_plan};
     use crate::report::{Format, TextView, render, sample_tests};
+
+    #[test]
+    fn what_the_base_and_the_working_tree_changed_is_of_both() {
+        let mut plan = sample_tests::attributed(sample_tests::plan(10, false));
+        plan.blocked.clear();
+        plan.changes.retain(|change| change.key.name.as_str() == "ep-4");
+        let Action::Replace { fields, .. } = &mut plan.changes[0].action else { panic!("a replace") };
+        for field in fields {
+            (field.attribution, field.changed_here) = (Some(Attribution::BehindBase), true);
+        }
+        for format in [Format::Text, Format::Markdown, Format::Html, Format::Sarif] {
+            let text = render(&plan, format, &TextView::default());
+            assert!(text.contains("behind base, changed here too"), "{format:?}: {text}");
+            assert!(!text.contains("no difference is from this change\n"), "{format:?}: {text}");
+        }
+    }
 
     #[test]
     fn what_happened_outside_is_said_of_what_a_base_attributes_as_well() {

@@ -33,6 +33,8 @@ pub struct ValueEdit {
     pub cause: Option<Cause>,
     /// Whose change it is.
     pub attribution: Option<Attribution>,
+    /// The working tree changed it as well as the base.
+    pub changed_here: bool,
     /// Where the definition sets it.
     pub place: Option<SourceLocation>,
 }
@@ -40,7 +42,7 @@ pub struct ValueEdit {
 impl ValueEdit {
     /// A value of a whole object.
     pub(super) fn new(name: String, before: Option<String>, after: Option<String>) -> Self {
-        Self { name, before, after, cause: None, attribution: None, place: None }
+        Self { name, before, after, cause: None, attribution: None, changed_here: false, place: None }
     }
 
     /// What is live at a path that the definition does not name.

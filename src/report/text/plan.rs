@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use super::{change, draw, notes};
-use crate::plan::{ActionKind, Note, Plan};
+use crate::plan::{ActionKind, Change, Note, Plan};
 use crate::report::TextView;
 use crate::report::facts::plan::{self as facts, Item, Part, sign};
 use crate::report::facts::{notes as note_facts, unread};
@@ -88,7 +88,11 @@ pub fn plan(plan: &Plan, view: &TextView, out: &mut dyn Write) -> io::Result<()>
 /// What the changes of a part have in common, where there are several parts.
 fn heading(part: Part, is_empty: bool, plan: &Plan, view: &TextView) -> String {
     let base = || code(plan.source.base.as_deref().unwrap_or_default());
+    let changed_here = |change: &Change| change.changed_here || change.fields().iter().any(|field| field.changed_here);
     let (word, text) = match part {
+        Part::ThisChange if is_empty && plan.changes.iter().any(changed_here) => {
+            ("no difference is from this change alone", Line::default())
+        }
         Part::ThisChange if is_empty => ("no difference is from this change", Line::default()),
         Part::ThisChange => ("this change", Line::default()),
         Part::BehindBase => ("behind base", line!["  ", base(), " has newer changes that this change lacks:"]),
