@@ -305,6 +305,9 @@ pub fn conditions(status: &Json) -> Vec<Condition> {
 /// Reads a namespace as [`fetch`] does, and returns what `check` made of each item, or why the namespace is unknown; and the
 /// failed conditions of its endpoints: one list. Conditions are notes, no verdict: what cannot be read of them is left out.
 ///
+/// # Errors
+/// Why the namespace is unknown.
+///
 /// # Caveats
 /// It blocks the thread while it reads the list, on all processors, so that `check` may borrow.
 pub async fn check<T: Send>(
