@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::definition::{Examined, is_other_kind};
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, read_or_noted};
 use super::fast::MOST_DOCUMENTS;
 use super::item::{Item, resolve};
 use super::loaded::Loaded;
@@ -136,13 +136,7 @@ fn each<'s>(
             problems.push(Diagnostic::error(what, source, end..end, ""));
             return;
         }
-        let tree = match tree {
-            Ok(tree) => tree,
-            Err(problem) => {
-                problems.push(problem);
-                continue;
-            }
-        };
+        let Some(tree) = read_or_noted(tree, problems) else { continue };
         let (first_problem, first_note) = (problems.len(), read.notes.len());
         let secrets = LazyCell::new(|| Secrets::of(&tree, source));
         let item = resolve(&tree, source, problems).filter(|item| !item.is_null() && !is_other_kind(item));

@@ -78,6 +78,11 @@ impl From<TextError> for Diagnostic {
     }
 }
 
+/// What was read; why it could not be is one of the problems.
+pub(super) fn read_or_noted<T>(read: Result<T, Diagnostic>, problems: &mut Vec<Diagnostic>) -> Option<T> {
+    read.map_err(|problem| problems.push(problem)).ok()
+}
+
 impl Diagnostic {
     /// An error at a place in a text.
     #[must_use]

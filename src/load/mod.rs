@@ -59,6 +59,7 @@ use std::sync::Arc;
 use careful::{FileRead, ReadContext};
 use config::SettingPlaces;
 use definition::Examined;
+use diagnostic::read_or_noted;
 use fast::PlainDocument;
 use overlays::{DefinedKeys, Overlays};
 use secrets::{Secrets, conceal};
@@ -261,10 +262,8 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
     }
     let (overlay_files, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| filter.is_overlay(file));
     let variables = Variables::of_stack(&config, options);
-    let texts: Vec<SourceText> = overlay_files
-        .iter()
-        .filter_map(|file| origin.text(file).map_err(|problem| problems.push(problem)).ok())
-        .collect();
+    let texts = overlay_files.iter().filter_map(|file| read_or_noted(origin.text(file), &mut problems));
+    let texts: Vec<SourceText> = texts.collect();
     let overlays = Overlays::read(&texts, &filter, &variables, &mut problems);
     let context = ReadContext { config: &config, variables: &variables, overlays };
     let at_a_time = options.threads.map_or(STRIDE, |threads| files.len().div_ceil(threads));
@@ -335,13 +334,8 @@ fn config_of(origin: &FileOrigin, options: &LoadOptions, problems: &mut Vec<Diag
         StackFile::Found => origin.text(&config::FILE.into()),
         StackFile::Missing => Ok(SourceText::inline(config::FILE, "{}")),
     };
-    match source {
-        Ok(source) => config::read(&source, options, problems),
-        Err(problem) => {
-            problems.push(problem);
-            Config::default()
-        }
-    }
+    let source = read_or_noted(source, problems);
+    source.map(|source| config::read(&source, options, problems)).unwrap_or_default()
 }
 
 fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>) -> FileRead {

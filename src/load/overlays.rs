@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::definition::{REMOVE, is_other_kind};
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, read_or_noted};
 use super::item::{Item, MapEntry, TextSpan, Value, resolve};
 use super::secrets::{Secrets, conceal};
 use super::source::FileFilter;
@@ -69,13 +69,7 @@ impl<'s> Overlays<'s> {
         for source in sources {
             let layer = filter.overlay_layer(&source.path).unwrap_or_default();
             for (document, tree) in Documents::new(source).enumerate() {
-                let tree = match tree {
-                    Err(problem) => {
-                        problems.push(problem);
-                        continue;
-                    }
-                    Ok(tree) => tree,
-                };
+                let Some(tree) = read_or_noted(tree, problems) else { continue };
                 let (secrets, first_problem) = (Secrets::of(&tree, source), problems.len());
                 let item = resolve(&tree, source, problems).filter(|item| !item.is_null() && !is_other_kind(item));
                 let read = item.and_then(|item| read(item, variables, problems));

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::described::{self, NullMeaning, SETTINGS, directory, error};
 use super::{Config, FILE};
 use crate::kind::KindName;
-use crate::load::diagnostic::Diagnostic;
+use crate::load::diagnostic::{Diagnostic, read_or_noted};
 use crate::load::item::{Item, MapEntry, Value, resolve};
 use crate::load::options::{LoadOptions, UndefinedEnvironment};
 use crate::load::suggestion::did_you_mean;
@@ -71,13 +71,7 @@ pub fn lists_of(settings: Vec<u8>, stack: &str, is_unnamed: bool) -> Option<(BTr
 pub(in crate::load) fn document<'s>(source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
     let mut first = None;
     for document in Documents::of_settings(source) {
-        let tree = match document {
-            Ok(tree) => tree,
-            Err(problem) => {
-                problems.push(problem);
-                continue;
-            }
-        };
+        let Some(tree) = read_or_noted(document, problems) else { continue };
         let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
         if first.is_some() {
             problems.push(root.span.error("the file contains a second document", "one document is read here"));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::definition::REMOVE;
-use super::diagnostic::{Diagnostic, Diagnostics};
+use super::diagnostic::{Diagnostic, Diagnostics, read_or_noted};
 use super::item::{Item, resolve};
 use super::source::{FileFilter, FileOrigin};
 use super::splice::{line_break, spliced};
@@ -57,13 +57,7 @@ pub(super) fn formatted(origin: &FileOrigin, files: &[Arc<str>], root: PathBuf) 
     let mut formatted = Formatted { root, files: files.len(), is_whole: true, changed: Vec::new(), left: Vec::new() };
     let mut problems = Vec::new();
     for file in files {
-        let bytes = match origin.read(file) {
-            Ok(bytes) => bytes,
-            Err(problem) => {
-                problems.push(problem);
-                continue;
-            }
-        };
+        let Some(bytes) = read_or_noted(origin.read(file), &mut problems) else { continue };
         match text(file, bytes.clone()) {
             Err(found) => problems.extend(found),
             Ok(Canonical::Same) => {}
@@ -116,13 +110,8 @@ pub fn text(file: &Arc<str>, bytes: Vec<u8>) -> Result<Canonical, Vec<Diagnostic
 }
 
 fn parsed(source: &SourceText) -> Result<Vec<Tree<'_>>, Vec<Diagnostic>> {
-    let (mut trees, mut problems) = (Vec::new(), Vec::new());
-    for tree in Documents::new(source) {
-        match tree {
-            Ok(tree) => trees.push(tree),
-            Err(problem) => problems.push(problem),
-        }
-    }
+    let mut problems = Vec::new();
+    let trees = Documents::new(source).filter_map(|tree| read_or_noted(tree, &mut problems)).collect();
     if problems.is_empty() { Ok(trees) } else { Err(problems) }
 }
 
