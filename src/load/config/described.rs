@@ -1,10 +1,9 @@
 //! Settings and policies are read by their description, a JSON schema: the one that editors check a file with. What no
 //! schema can say is a `format` in it, and `errorMessage` is what both say of a value that does not fit.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use regex::Regex;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, json};
 
@@ -37,12 +36,6 @@ pub static POLICY: LazyLock<Json> = LazyLock::new(|| {
     let mut policy = document("policy");
     without_null(&mut policy);
     policy
-});
-
-static PATTERNS: LazyLock<HashMap<&str, Regex>> = LazyLock::new(|| {
-    let mut patterns = HashMap::new();
-    collect_patterns(&SETTINGS, &mut patterns);
-    patterns
 });
 
 fn document(name: &str) -> Json {
@@ -95,15 +88,6 @@ fn without_null(node: &mut Json) {
         }
         Json::Array(items) => items.iter_mut().for_each(without_null),
         _ => {}
-    }
-}
-
-fn collect_patterns<'j>(node: &'j Json, patterns: &mut HashMap<&'j str, Regex>) {
-    if let Some(pattern) = node["pattern"].as_str() {
-        patterns.insert(pattern, Regex::new(pattern).expect(IN_FILE));
-    }
-    for inner in node.as_object().into_iter().flat_map(Map::values).chain(node.as_array().into_iter().flatten()) {
-        collect_patterns(inner, patterns);
     }
 }
 
@@ -294,8 +278,9 @@ fn number(place: &Place<'_, '_>, node: &'static Json) -> Result<Json, Fault> {
     })
 }
 
-fn fits_pattern(node: &Json, text: &str) -> bool {
-    node["pattern"].as_str().is_none_or(|pattern| PATTERNS[pattern].is_match(text))
+fn fits_pattern(node: &'static Json, text: &str) -> bool {
+    let expression = node["pattern"].as_str().map(|pattern| kind::expression(pattern).expect(IN_FILE));
+    expression.is_none_or(|expression| expression.is_match(text))
 }
 
 /// The rule that a key of a mapping with free keys breaks.
