@@ -2,11 +2,11 @@
 //! places of the problems that the model finds. A problem that only follows from another one is left out.
 
 use super::diagnostic::Diagnostic;
-use super::fields::{FieldProblem, Fields, first_line};
-use super::item::{Item, MapEntry, TextSpan, Value};
+use super::fields::{FieldProblem, Fields};
+use super::item::{Item, MapEntry, TextSpan};
 use super::suggestion::did_you_mean;
 use crate::kind::{KindName, snake};
-use crate::model::{Location, Object, Problem, SERVICE_KEYS, SealedSecrets, Segment};
+use crate::model::{Object, Problem, SERVICE_KEYS, SealedSecrets, Segment};
 
 /// The key of a document that removes a definition.
 pub(super) const REMOVE: &str = "$remove";
@@ -61,7 +61,7 @@ pub(super) fn unknown_kind_error(at: &TextSpan<'_>, text: &str) -> Diagnostic {
 
 /// Whether `problem` only follows from `fault`.
 pub(super) fn follows(problem: &Problem, fault: &FieldProblem) -> bool {
-    let path = problem.location.path();
+    let path = &problem.path;
     if path.starts_with(&fault.path) {
         return true;
     }
@@ -74,36 +74,21 @@ pub(super) fn follows(problem: &Problem, fault: &FieldProblem) -> bool {
     above && (indexed || mentions(&problem.message) || mentions(&problem.label))
 }
 
-/// A problem of the model at its place in the text.
+/// A problem of the model at its place in the text: at the nearest value above it, where nothing is written there. Keys are in
+/// either spelling.
 pub(super) fn located(problem: &Problem, root: &Item<'_>) -> Diagnostic {
-    place(root, &problem.location).error(&problem.message, &problem.label)
-}
-
-/// Where to point for a spot, or for the nearest value above it that is written. Keys are in either spelling.
-fn place<'s>(root: &Item<'s>, spot: &Location) -> TextSpan<'s> {
-    let path = spot.path();
-    let keys: Vec<Option<&str>> = path.iter().map(Segment::key).collect();
-    let mut above = root.entries().first().map_or(root.span, |entry| entry.key_at);
-    let (mut item, mut entry) = (root, None::<&MapEntry<'s>>);
-    for (depth, segment) in path.iter().enumerate() {
-        above = entry.map_or(above, |entry| entry.key_at);
+    let keys: Vec<&str> = problem.path.iter().filter_map(Segment::key).collect();
+    let first = root.entries().first().map_or(root.span, |entry| entry.key_at);
+    let (mut item, mut key_at, mut value_at) = (root, first, first);
+    for (depth, key) in keys.iter().enumerate() {
         // The keys below these are free texts.
-        let is_free = matches!(keys[..depth], [Some("metadata"), Some("labels" | "annotations")]);
-        let below = match (segment, &item.value) {
-            (Segment::Key(key), Value::Map(entries)) => {
-                let same = |entry: &&MapEntry<'s>| entry.key == *key || (!is_free && snake(&entry.key) == *key);
-                entries.iter().find(same).map(|entry| (&entry.item, Some(entry)))
-            }
-            (Segment::Index(index), Value::List(items)) => items.get(*index).map(|item| (item, None)),
-            _ => None,
+        let is_free = matches!(keys[..depth], ["metadata", "labels" | "annotations"]);
+        let same = |entry: &&MapEntry<'_>| entry.key == *key || (!is_free && snake(&entry.key) == *key);
+        let Some(entry) = item.entries().iter().find(same) else {
+            return key_at.error(&problem.message, &problem.label);
         };
-        let Some(below) = below else { return above };
-        (item, entry) = below;
+        (item, key_at, value_at) = (&entry.item, entry.key_at, entry.value_at());
     }
-    match entry {
-        Some(entry) if matches!(spot, Location::Value(_)) => entry.value_at(),
-        Some(entry) => entry.key_at,
-        None if path.is_empty() => above,
-        None => first_line(item),
-    }
+    let at = if problem.is_of_key { key_at } else { value_at };
+    at.error(&problem.message, &problem.label)
 }

@@ -110,7 +110,7 @@ fn read(root: &Item<'_>, kind: KindName, config: &Config) -> Result<Examined, Ve
     if kindless.is_some() {
         let is_of_spec = |path: &[Segment]| path.first() == Some(&"spec".into());
         decoder.faults.retain(|fault| !is_of_spec(&fault.path));
-        found.retain(|problem| !is_of_spec(problem.location.path()));
+        found.retain(|problem| !is_of_spec(&problem.path));
     }
     let faults = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic);
     let mut problems: Vec<Diagnostic> = kindless.into_iter().chain(faults).collect();

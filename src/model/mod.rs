@@ -41,7 +41,7 @@ pub use ownership::{
     APPLIED, AppliedFields, COMMIT_DIGITS, Cause, LONGEST_RUN, Ownership, PROTECT, RUN_PENDING, STACK, WrittenFor,
     is_ownership_annotation,
 };
-pub use problem::{Location, Problem, Segment};
+pub use problem::{Problem, Segment};
 pub use rules::{LONGEST_ANNOTATION, check, warnings};
 pub use run_id::RunId;
 pub use snapshot::{KindSnapshot, NamespaceSnapshot, Snapshot, SnapshotItem};

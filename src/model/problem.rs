@@ -34,31 +34,15 @@ impl From<usize> for Segment {
     }
 }
 
-/// A place in a definition, by its path; a reader with spans turns it into line and column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Location {
-    /// The key that ends the path.
-    Key(Vec<Segment>),
-    /// The value at the path.
-    Value(Vec<Segment>),
-}
-
-impl Location {
-    /// The path, whichever end of it is meant.
-    pub fn path(&self) -> &[Segment] {
-        match self {
-            Location::Key(path) | Location::Value(path) => path,
-        }
-    }
-}
-
 /// Something wrong in one endpoint, without its place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong: a lower-case fragment that names the field in backticks.
     pub message: String,
     /// Where.
-    pub location: Location,
+    pub path: Vec<Segment>,
+    /// Whether it is about the key that ends the path, and not about the value there.
+    pub is_of_key: bool,
     /// What is allowed, or what to do; shown beside the caret.
     pub label: String,
 }
@@ -67,18 +51,12 @@ impl Problem {
     /// A problem of the value at `path`.
     #[must_use]
     pub fn value(path: Vec<Segment>, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { message: message.into(), location: Location::Value(path), label: label.into() }
+        Self { message: message.into(), path, is_of_key: false, label: label.into() }
     }
 
     /// A problem of the key that ends `path`.
     #[must_use]
     pub fn key(path: Vec<Segment>, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { message: message.into(), location: Location::Key(path), label: label.into() }
+        Self { is_of_key: true, ..Self::value(path, message, label) }
     }
 }
-
-/// A path of segments: `steps!["spec", "where", "site", "ref", 0]`.
-macro_rules! steps {
-    ($($segment:expr),* $(,)?) => { vec![$($crate::model::Segment::from($segment)),*] };
-}
-pub(crate) use steps;

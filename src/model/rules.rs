@@ -1,6 +1,5 @@
 //! The rules of a definition's metadata: lengths and syntax; a live object may break them and can still be compared.
 
-use super::problem::steps;
 use super::{NAME_RULE, Name, Namespace, PROTECT, Problem, Segment, WireMetadata, is_ownership_annotation};
 use crate::kind::{KindName, Naming, label};
 
@@ -65,7 +64,7 @@ fn names(problems: &mut Vec<Problem>, kind: KindName, metadata: &WireMetadata) {
     for (key, text, error) in [name, namespace].into_iter().flatten() {
         let what = format!("the {key} `{text}` {error}");
         let or_host = if key == "name" && kind.kind().naming == Naming::Host { ", or a host name" } else { "" };
-        problems.push(Problem::value(steps!["metadata", key], what, format!("{NAME_RULE}{or_host}")));
+        problems.push(Problem::value(vec!["metadata".into(), key.into()], what, format!("{NAME_RULE}{or_host}")));
     }
 }
 
@@ -77,7 +76,7 @@ fn texts(problems: &mut Vec<Problem>, metadata: &WireMetadata) {
     let length = metadata.description.as_ref().map_or(0, String::len);
     if length > LONGEST_DESCRIPTION {
         problems.push(Problem::value(
-            steps!["metadata", "description"],
+            vec!["metadata".into(), "description".into()],
             format!("`description` is {length} bytes long"),
             format!("at most {LONGEST_DESCRIPTION} bytes"),
         ));
