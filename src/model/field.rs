@@ -58,9 +58,8 @@ pub(super) struct UnitValue<'e> {
 }
 
 impl UnitValue<'_> {
-    /// Writes the value as its digest covers it; whether it says anything. The text of a spec that a definition has whole is
-    /// what its digest always covered.
-    pub(super) fn write_digested(&self, out: &mut Vec<u8>) -> bool {
+    /// See [`FieldValue::write_digested`]. The text of a spec that a definition has whole is what its digest always covered.
+    fn write_digested(&self, out: &mut Vec<u8>) -> bool {
         let Some(text) = self.text else { return false };
         if self.kind.is_whole() {
             out.extend_from_slice(text.as_bytes());
@@ -88,13 +87,15 @@ impl UnitValue<'_> {
 }
 
 impl FieldValue<'_> {
-    /// Whether this is the service's default, so that leaving the field out means the same.
-    pub fn is_default(&self) -> bool {
-        match *self {
-            FieldValue::Text(text) => text.is_empty(),
-            FieldValue::Entry(entry) => entry.is_none(),
-            FieldValue::Flag(flag) => !flag,
-            FieldValue::Unit(unit) => !unit.write_digested(&mut Vec::new()),
+    /// Writes the value as its digest covers it; whether it says anything. Of the service's default, leaving the field out
+    /// means the same.
+    pub(super) fn write_digested(&self, out: &mut Vec<u8>) -> bool {
+        match self {
+            FieldValue::Text("") | FieldValue::Entry(None) | FieldValue::Flag(false) => false,
+            // Whether it says anything is known only when it is made.
+            FieldValue::Unit(unit) => unit.write_digested(out),
+            // Texts and flags: nothing that fails.
+            value => serde_json::to_writer(out, value).is_ok(),
         }
     }
 }
@@ -264,13 +265,9 @@ impl Field {
 
     /// The value as its digest covers it; `None` where it says nothing.
     pub fn digested(&self, endpoint: &Object) -> Option<Json> {
-        match self.of(endpoint) {
-            FieldValue::Unit(unit) => {
-                let mut text = Vec::new();
-                unit.write_digested(&mut text).then(|| serde_json::from_slice::<JsonTree>(&text).unwrap_or_default().0)
-            }
-            value => (!value.is_default()).then(|| self.value(endpoint)),
-        }
+        let mut text = Vec::new();
+        let is_said = self.of(endpoint).write_digested(&mut text);
+        is_said.then(|| serde_json::from_slice::<JsonTree>(&text).unwrap_or_default().0)
     }
 
     /// Whether a live object still has a value that a change of this field from `before` to `after` removes.

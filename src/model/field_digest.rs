@@ -6,7 +6,7 @@ use std::hash::Hasher as _;
 use siphasher::sip::SipHasher13;
 
 use super::field::{FieldValue, UNIT};
-use super::{Field, Json, Key, Object};
+use super::{Field, Key, Object};
 
 /// Characters of the digest of a value.
 const WIDTH: usize = 6;
@@ -64,33 +64,18 @@ pub(super) fn is_hidden(slot: &str) -> bool {
 /// The digest of what no answer shows of a field, `None` where it is nothing.
 pub(super) fn hidden_digest(slot: &str, field: &Field, endpoint: &Object) -> Option<String> {
     let FieldValue::Unit(unit) = field.of(endpoint) else { return None };
-    Some(json_digest(slot, &unit.hidden()?))
+    Some(text_digest(slot, &unit.hidden()?.to_string()))
 }
 
 /// The digest of a field's value, `None` where it is the default.
 pub(super) fn field_digest(slot: &str, field: &Field, endpoint: &Object) -> Option<String> {
     let mut json = Vec::new();
-    written(&field.of(endpoint), &mut json).then(|| digest(&[slot.as_bytes(), &json]).collect())
-}
-
-/// The digest of the value of a unit, which has nothing in it that says nothing.
-fn json_digest(slot: &str, value: &Json) -> String {
-    text_digest(slot, &value.to_string())
+    field.of(endpoint).write_digested(&mut json).then(|| digest(&[slot.as_bytes(), &json]).collect())
 }
 
 /// The digest of the text of a value.
 pub(super) fn text_digest(slot: &str, text: &str) -> String {
     digest(&[slot.as_bytes(), text.as_bytes()]).collect()
-}
-
-/// Writes a value as its digest covers it, where it is not the default.
-fn written(value: &FieldValue<'_>, json: &mut Vec<u8>) -> bool {
-    match value {
-        // Whether it says anything is known only when it is made.
-        FieldValue::Unit(unit) => unit.write_digested(json),
-        // Texts and flags: nothing that fails.
-        value => !value.is_default() && serde_json::to_writer(json, value).is_ok(),
-    }
 }
 
 /// The entries of these fields of an endpoint, those with the default left out.
@@ -101,7 +86,7 @@ pub(super) fn entries(endpoint: &Object, fields: impl Iterator<Item = Field>) ->
     for field in fields {
         let value = field.of(endpoint);
         json.clear();
-        if written(&value, &mut json) {
+        if value.write_digested(&mut json) {
             let start = entries.len();
             push_slot(&mut entries, &field);
             let digest = digest(&[&entries.as_bytes()[start..], &json]);
@@ -112,7 +97,7 @@ pub(super) fn entries(endpoint: &Object, fields: impl Iterator<Item = Field>) ->
         {
             let slot = hidden_slot(&field);
             entries.push_str(&slot);
-            entries.push_str(&json_digest(&slot, &hidden));
+            entries.push_str(&text_digest(&slot, &hidden.to_string()));
         }
     }
     entries
