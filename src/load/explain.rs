@@ -160,12 +160,8 @@ impl Explainer<'_, '_, '_> {
 
     /// Whether another option of an exclusive group is in force than the one that a path is below.
     fn is_dropped(&self, effective: &Entries<'_, '_>, path: &[String]) -> bool {
-        (1..path.len().saturating_sub(1)).any(|length| {
-            let (above, chosen) = (&path[..length], &path[length]);
-            let options = Level::at(self.endpoint.key.kind, above).options(chosen);
-            let is_there = |option: &&str| effective.contains_key(&[above, &[(*option).to_owned()]].concat());
-            options.iter().any(|option| option != chosen && is_there(option))
-        })
+        let above = path.split_last().map_or(path, |(_, above)| above);
+        Level::rivals(self.endpoint.key.kind, above).any(|rival| effective.contains_key(&rival))
     }
 
     /// The paths of the fields that an object of the kind always has.
@@ -244,16 +240,7 @@ impl Explainer<'_, '_, '_> {
 
     /// What the documents set in the other options of the exclusive groups that a path chooses from.
     fn rivals(&self, path: &[String]) -> Vec<ReplacedValue> {
-        let mut rivals = Vec::new();
-        for length in 1..path.len() {
-            let chosen = &path[length];
-            let options = Level::at(self.endpoint.key.kind, &path[..length]).options(chosen);
-            for option in options.iter().filter(|option| *option != chosen) {
-                let option: Vec<String> = path[..length].iter().cloned().chain([(*option).to_owned()]).collect();
-                rivals.extend(self.replaced(&option, None));
-            }
-        }
-        rivals
+        Level::rivals(self.endpoint.key.kind, path).flat_map(|rival| self.replaced(&rival, None)).collect()
     }
 
     fn variables(&self, path: &[String]) -> Vec<ExplainedVariable> {

@@ -50,6 +50,15 @@ impl Level {
         }
     }
 
+    /// The paths of the other options of the exclusive groups that a path of a document of this kind chooses from.
+    pub(super) fn rivals(kind: KindName, path: &[String]) -> impl Iterator<Item = Vec<String>> {
+        (1..path.len()).flat_map(move |length| {
+            let (above, chosen) = (&path[..length], &path[length]);
+            let options = Level::at(kind, above).options(chosen).iter().filter(move |option| *option != chosen);
+            options.map(move |option| [above, &[(*option).to_owned()]].concat())
+        })
+    }
+
     /// Whether it is of messages with something that no answer shows, such as a secret.
     pub(super) fn hides(self) -> bool {
         match self {

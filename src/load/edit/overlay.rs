@@ -318,17 +318,10 @@ fn set(
         spliced(text, patch.splices).ok_or(NotEditable::Shape)
     };
     let mut text = text.to_owned();
-    for length in 1..path.len() {
-        if value.is_null() {
-            continue;
-        }
-        let options = Level::at(key.kind, &path[..length]).options(&path[length]);
-        for rival in options.iter().filter(|option| **option != path[length]) {
-            let rival = below(&path[..length], rival);
-            text = edit(&text, &|patch| {
-                if patch.node(&rival).is_some() { patch.remove(std::slice::from_ref(&rival)) } else { Ok(()) }
-            })?;
-        }
+    for rival in Level::rivals(key.kind, path).filter(|_| !value.is_null()) {
+        text = edit(&text, &|patch| {
+            if patch.node(&rival).is_some() { patch.remove(std::slice::from_ref(&rival)) } else { Ok(()) }
+        })?;
     }
     edit(&text, &|patch| match patch.node(path) {
         Some(node) if !variable::names(patch.slice(node.value.clone())?).is_empty() => Err(NotEditable::Variable),
