@@ -219,30 +219,27 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
 
 /// For each message in a live value of a field, in the order of [`messages`], the one of a definition that it is.
 fn wanted_of<'w>(field: &Field, live: &Json, wanted: &'w Json) -> Vec<Option<&'w Json>> {
-    let Some(message) = field.message() else { return Vec::new() };
-    match (&field.kind, live, wanted) {
-        (_, Json::Array(items), Json::Array(wants)) => {
-            aligned(message, items, wants).into_iter().map(|to| Some(&wants[to?])).collect()
-        }
-        (_, Json::Array(items), _) => vec![None; items.len()],
-        (FieldKind::Map(_), Json::Object(live), Json::Object(wanted)) => {
-            live.keys().map(|key| wanted.get(key)).collect()
-        }
-        (_, _, wanted) => vec![Some(wanted)],
-    }
+    partners(field, live, wanted, &aligned)
 }
 
 /// For each message in a definition's value of a field, in the order of [`messages`], the live one that it is.
 pub(super) fn live_of<'l>(field: &Field, live: &'l Json, wanted: &Json) -> Vec<Option<&'l Json>> {
+    partners(field, wanted, live, &|message, wants, items| inverse(&aligned(message, items, wants), wants.len()))
+}
+
+/// For each item of a list the item of another one that it is.
+type Pairing<'p> = &'p dyn Fn(&Message, &[Json], &[Json]) -> Vec<Option<usize>>;
+
+/// For each message in a value of a field the one of another value that it is.
+fn partners<'o>(field: &Field, value: &Json, other: &'o Json, items: Pairing<'_>) -> Vec<Option<&'o Json>> {
     let Some(message) = field.message() else { return Vec::new() };
-    match (&field.kind, live, wanted) {
-        (_, Json::Array(items), Json::Array(wants)) => {
-            let of = inverse(&aligned(message, items, wants), wants.len());
-            of.into_iter().map(|of| Some(&items[of?])).collect()
+    match (&field.kind, value, other) {
+        (_, Json::Array(own), Json::Array(others)) => {
+            items(message, own, others).into_iter().map(|at| Some(&others[at?])).collect()
         }
-        (_, _, Json::Array(wants)) => vec![None; wants.len()],
-        (FieldKind::Map(_), live, Json::Object(wanted)) => wanted.keys().map(|key| live.get(key)).collect(),
-        (_, live, _) => vec![Some(live)],
+        (_, Json::Array(own), _) => vec![None; own.len()],
+        (FieldKind::Map(_), Json::Object(own), other) => own.keys().map(|key| other.get(key)).collect(),
+        (_, _, other) => vec![Some(other)],
     }
 }
 
