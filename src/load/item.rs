@@ -318,26 +318,18 @@ impl<'s> Resolver<'_, 's, '_> {
         depth: usize,
     ) {
         let Some(item) = self.item(id, depth + 1, ValueOrigin::Merged) else { return };
-        let maps = match item.value {
-            Value::Map(entries) => vec![entries],
-            Value::List(items) if items.iter().all(|item| matches!(item.value, Value::Map(_) | Value::Refused)) => {
-                items
-                    .into_iter()
-                    .filter_map(|item| match item.value {
-                        Value::Map(entries) => Some(entries),
-                        Value::Text(..) | Value::List(_) | Value::Refused => None,
-                    })
-                    .collect()
-            }
-            // It is reported already, such as an alias without an anchor.
-            Value::Refused => return,
-            Value::Text(..) | Value::List(_) => {
-                let diagnostic = item.span.error("`<<` merges a mapping or a list of mappings", "no mapping here");
-                self.problems.push(diagnostic);
-                return;
-            }
+        let span = item.span;
+        let values = match item.value {
+            Value::List(items) => items.into_iter().map(|item| item.value).collect(),
+            value => vec![value],
         };
-        for entry in maps.into_iter().flatten() {
+        // What is refused is reported already, such as an alias without an anchor.
+        if values.iter().any(|value| !matches!(value, Value::Map(_) | Value::Refused)) {
+            self.problems.push(span.error("`<<` merges a mapping or a list of mappings", "no mapping here"));
+            return;
+        }
+        let maps = values.into_iter().map(|value| if let Value::Map(entries) = value { entries } else { Vec::new() });
+        for entry in maps.flatten() {
             if seen.insert(entry.key.clone(), entry.key_at).is_none() {
                 entries.push(entry);
             }
