@@ -91,19 +91,10 @@ fn without_null(node: &mut Json) {
     }
 }
 
-/// What it means that a key has no value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NullMeaning {
-    /// As if the key were not there.
-    NotSet,
-    /// It is an error.
-    Nothing,
-}
-
 /// What a mapping sets, as far as it fits the description, and everything that does not fit.
-pub(super) fn read(description: &'static Json, null: NullMeaning, root: &Item<'_>) -> (Json, Vec<Diagnostic>) {
+pub(super) fn read(description: &'static Json, root: &Item<'_>) -> (Json, Vec<Diagnostic>) {
     let mut decoder = Decoder::new(None);
-    let value = Reader { description, null }.value(&mut decoder, Place::root(root), description);
+    let value = Reader { description }.value(&mut decoder, Place::root(root), description);
     let problems = decoder.faults.into_iter().filter_map(|fault| fault.diagnostic);
     (value.unwrap_or_else(|| json!({})), problems.collect())
 }
@@ -118,7 +109,6 @@ pub(super) fn typed<T: DeserializeOwned + Default>(read: Json, root: &Item<'_>, 
 
 struct Reader {
     description: &'static Json,
-    null: NullMeaning,
 }
 
 impl Reader {
@@ -172,7 +162,8 @@ impl Reader {
                     let Some(entry) = fields.entry(name) else { continue };
                     let path = place.join(name.as_str());
                     if entry.item.is_null() {
-                        if self.null == NullMeaning::Nothing {
+                        // In settings it is as if the key were not there.
+                        if std::ptr::eq(self.description, &raw const *POLICY) {
                             let label = "give a value, `[]` to allow none, or leave the key out";
                             fields.decoder.fault(&path, entry.key_at.error(format!("`{name}` has no value"), label));
                         }

@@ -9,7 +9,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::described::{self, NullMeaning, SETTINGS, directory, error};
+use super::described::{self, SETTINGS, directory, error};
 use super::{Config, FILE};
 use crate::kind::KindName;
 use crate::load::diagnostic::{Diagnostic, read_or_noted};
@@ -84,7 +84,7 @@ pub(in crate::load) fn document<'s>(source: &'s SourceText, problems: &mut Vec<D
 
 /// Reports what is wrong with any layer, chosen or not.
 fn check(root: &Item<'_>, problems: &mut Vec<Diagnostic>) {
-    let (_, wrong) = described::read(&SETTINGS, NullMeaning::NotSet, root);
+    let (_, wrong) = described::read(&SETTINGS, root);
     problems.extend(wrong);
     let environments = root.get("environments").map(Item::entries).unwrap_or_default();
     let by_name: HashMap<&str, &Item<'_>> = environments.iter().rev().map(|entry| (&*entry.key, &entry.item)).collect();
@@ -215,7 +215,7 @@ impl<'i, 's> Layers<'i, 's> {
     fn resolved(&self, environment: Option<&str>, tree: &Item<'s>, problems: &mut Vec<Diagnostic>) -> Config {
         let layers = self.of(environment);
         // Its problems are those of its layers.
-        let (given, _) = described::read(&SETTINGS, NullMeaning::NotSet, tree);
+        let (given, _) = described::read(&SETTINGS, tree);
         let mut config: Config = described::typed(given, tree, problems);
         let overlays = layers.iter().skip(1).filter_map(|(_, layer)| directory(layer.get("overlay")?.text()?));
         config.overlays = overlays.collect();

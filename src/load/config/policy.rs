@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::described::{self, NullMeaning, POLICY};
+use super::described::{self, POLICY};
 use super::given::GivenSafeguards;
 use super::layers::document;
 use crate::load::diagnostic::{Diagnostic, Diagnostics};
@@ -35,7 +35,7 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
         }
         return Policy::default();
     };
-    let (given, wrong) = described::read(&POLICY, NullMeaning::Nothing, &root);
+    let (given, wrong) = described::read(&POLICY, &root);
     problems.extend(wrong);
     described::typed::<GivenPolicy>(given, &root, problems).into()
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::described::{self, NullMeaning};
+use super::described;
 use super::layers::document;
 use super::{Config, DEFAULT_CONCURRENCY, DEFAULT_TOKEN_VARIABLE, ExplainedSetting, LayerName, SETTINGS};
 use crate::load::text::SourceText;
@@ -361,7 +361,7 @@ proptest! {
         let changed_text = serde_yaml::to_string(&changed).expect("YAML");
         let source = SourceText::new(&"trueup.yaml".into(), changed_text.into_bytes()).expect("UTF-8");
         let root = document(&source, &mut Vec::new());
-        let problems = root.map(|root| described::read(&SETTINGS, NullMeaning::NotSet, &root).1).unwrap_or_default();
+        let problems = root.map(|root| described::read(&SETTINGS, &root).1).unwrap_or_default();
         // Formats are not in a schema, and a number is a text where a text is wanted.
         let is_untold = match &wrong {
             Value::String(_) => ["labels", "ignore"].contains(&&*path[0]),
