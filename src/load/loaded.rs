@@ -10,7 +10,7 @@ use super::diagnostic::Diagnostic;
 use super::options::LoadOptions;
 use super::source::{FileFilter, FileOrigin, StackFile};
 use crate::kind::KindName;
-use crate::model::{Desired, Key, Namespace, SourceLocation};
+use crate::model::{Desired, Key, Namespace, SourceLocation, gathered};
 
 /// A stack, loaded whole.
 #[derive(Debug, Clone)]
@@ -49,6 +49,12 @@ impl Loaded {
     pub fn namespaces(&self) -> BTreeSet<Namespace> {
         let defined = self.desired.definitions.keys().map(|key| key.namespace.clone());
         defined.chain(self.config.namespaces.iter().cloned()).collect()
+    }
+
+    /// The overlay files that change definitions of a file.
+    pub(super) fn overlays(&self) -> BTreeMap<&Arc<str>, BTreeSet<&Arc<str>>> {
+        let changed = self.desired.definitions.values();
+        gathered(changed.flat_map(|changed| changed.overlays.iter().map(|overlay| (&changed.file, overlay))))
     }
 
     /// Which of its files are what.

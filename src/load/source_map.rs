@@ -75,7 +75,7 @@ pub struct SourceMap<'l> {
     /// Reads a file without overlays.
     plain: SecondReading<'l>,
     /// The overlay files that change definitions of a file.
-    overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
+    overlays: BTreeMap<&'l Arc<str>, BTreeSet<&'l Arc<str>>>,
     /// Files of many definitions, and the newest of one.
     cached: RefCell<HashMap<Arc<str>, Arc<FileNodes>>>,
     /// The texts of files with errors.
@@ -100,12 +100,8 @@ impl<'l> SourceMap<'l> {
     /// For what was loaded; the files must not have changed since.
     #[must_use]
     pub fn new(loaded: &'l Loaded) -> Self {
-        let mut overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>> = BTreeMap::new();
-        for definition in loaded.desired.definitions.values().filter(|definition| !definition.overlays.is_empty()) {
-            overlays.entry(definition.file.clone()).or_default().extend(definition.overlays.iter().cloned());
-        }
         let plain = SecondReading::new(loaded, []);
-        Self { loaded, plain, overlays, cached: RefCell::default(), texts: RefCell::default() }
+        Self { loaded, plain, overlays: loaded.overlays(), cached: RefCell::default(), texts: RefCell::default() }
     }
 
     /// The place of a definition, or of a field in it; of a definition that an overlay removes, the place at which it
@@ -204,7 +200,8 @@ impl<'l> SourceMap<'l> {
 
     fn read(&self, file: &Arc<str>) -> Option<FileNodes> {
         let source = self.loaded.origin.text(file).ok()?;
-        let with_overlays = self.overlays.get(file).map(|overlays| SecondReading::new(self.loaded, overlays));
+        let with_overlays =
+            self.overlays.get(file).map(|overlays| SecondReading::new(self.loaded, overlays.iter().copied()));
         let context = with_overlays.as_ref().unwrap_or(&self.plain).context(&mut Vec::new());
         let documents = careful::prepare(&source, &context);
         let nodes = documents.iter().filter_map(|document| {
@@ -300,14 +297,11 @@ fn style(item: &Item<'_>) -> ValueStyle {
 pub(super) struct NameLocations<'c> {
     origin: &'c FileOrigin,
     context: &'c ReadContext<'c>,
-    files: BTreeMap<Arc<str>, Option<Arc<Named>>>,
+    files: BTreeMap<Arc<str>, Option<NamedText>>,
 }
 
 /// A file's text with the place of the name in each of its documents.
-struct Named {
-    text: ShownText,
-    names: HashMap<usize, Range<usize>>,
-}
+type NamedText = (ShownText, HashMap<usize, Range<usize>>);
 
 impl<'c> NameLocations<'c> {
     /// For files of this origin.
@@ -317,33 +311,29 @@ impl<'c> NameLocations<'c> {
 
     /// The problem of a duplicate definition.
     pub(super) fn twice(&mut self, first: &Definition, second: &Definition) -> Diagnostic {
-        let key = &first.endpoint.key;
-        let what = format!("`{key}` is defined twice");
-        let (Some(one), Some(two)) = (self.file(&first.file), self.file(&second.file)) else {
+        for file in [&first.file, &second.file] {
+            let named = || {
+                let source = self.origin.text(file).ok()?;
+                let names = names(&source, self.context);
+                Some((ShownText::new(source), names))
+            };
+            self.files.entry(file.clone()).or_insert_with(named);
+        }
+        let place = |found: &Definition| {
+            let (text, names) = self.files.get(&found.file)?.as_ref()?;
+            Some((text, names.get(&found.document).cloned().unwrap_or_default()))
+        };
+        let what = format!("`{}` is defined twice", first.endpoint.key);
+        let (Some((one, one_at)), Some((two, two_at))) = (place(first), place(second)) else {
             return Diagnostic::of_file(what, &second.file, format!("it is also in {}", first.file));
         };
-        let at = two.place(second);
-        let twice = Diagnostic::error(what, &two.text.source, at, "second definition here");
-        let mut twice = twice.also(&one.text.source, one.place(first), "first definition here");
+        let twice = Diagnostic::error(what, &two.source, two_at, "second definition here");
+        let mut twice = twice.also(&one.source, one_at, "first definition here");
         // The lines between the two are shown.
-        if one.text.has_secret || two.text.has_secret {
+        if one.has_secret || two.has_secret {
             twice.hide_source();
         }
         twice
-    }
-
-    fn file(&mut self, file: &Arc<str>) -> Option<Arc<Named>> {
-        let named = || {
-            let source = self.origin.text(file).ok()?;
-            Some(Arc::new(Named { names: names(&source, self.context), text: ShownText::new(source) }))
-        };
-        self.files.entry(file.clone()).or_insert_with(named).clone()
-    }
-}
-
-impl Named {
-    fn place(&self, found: &Definition) -> Range<usize> {
-        self.names.get(&found.document).cloned().unwrap_or_default()
     }
 }
 

@@ -12,7 +12,7 @@ mod patch;
 mod tests;
 mod value;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use overlay::{adopt_into_overlay, removal_in_overlay};
@@ -116,11 +116,7 @@ pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
     let file = |wanted: &ValueToAdopt| Some(loaded.desired.definitions.get(&wanted.key)?.file.clone());
     let by_file = wanted.iter().filter_map(|wanted| Some((file(wanted)?, wanted)));
     let by_file: BTreeMap<Arc<str>, Vec<&ValueToAdopt>> = gathered(by_file);
-    let mut edits = AdoptedEdits::default();
-    let mut overlays: BTreeMap<&Arc<str>, BTreeSet<&Arc<str>>> = BTreeMap::new();
-    for definition in loaded.desired.definitions.values() {
-        overlays.entry(&definition.file).or_default().extend(&definition.overlays);
-    }
+    let (mut edits, mut overlays) = (AdoptedEdits::default(), loaded.overlays());
     for (file, wanted) in by_file {
         let overlays = overlays.remove(&file).unwrap_or_default();
         let reading = SecondReading::new(loaded, overlays);
