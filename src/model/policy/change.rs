@@ -95,48 +95,37 @@ struct Ordered {
 }
 
 const ORDERED: [Ordered; 9] = [
-    Ordered { name: "prune", text: |of| of.prune.to_string(), is_looser: |a, b| a.prune > b.prune },
-    Ordered {
-        name: "guards.percent",
-        text: |of| of.guards.percent.to_string(),
-        is_looser: |a, b| a.guards.percent > b.guards.percent,
-    },
-    Ordered {
-        name: "guards.least",
-        text: |of| of.guards.least.to_string(),
-        is_looser: |a, b| a.guards.least > b.guards.least,
-    },
-    Ordered {
-        name: "gates.upgrade",
-        text: |of| of.gates.upgrade.to_string(),
-        is_looser: |a, b| a.gates.upgrade < b.gates.upgrade,
-    },
-    Ordered { name: "gates.ddos", text: |of| of.gates.ddos.to_string(), is_looser: |a, b| a.gates.ddos < b.gates.ddos },
-    Ordered {
-        name: "gates.events",
-        text: |of| of.gates.events_text(),
-        is_looser: |a, b| a.gates.events_are_looser_than(&b.gates),
-    },
-    Ordered {
-        name: "strict",
-        text: |of| match of.strict.len() {
-            0 => "none".to_owned(),
-            all if all + 1 == KindName::all().count() => "every kind".to_owned(),
-            _ => of.strict.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", "),
-        },
-        is_looser: |a, b| !a.strict.is_subset(&b.strict),
-    },
-    Ordered {
-        name: "ownership_annotations",
-        text: |of| of.ownership_annotations.to_string(),
-        is_looser: |a, b| !a.ownership_annotations && b.ownership_annotations,
-    },
-    Ordered {
-        name: "version_checked",
-        text: |of| of.version_checked.to_string(),
-        is_looser: |a, b| a.version_checked && !b.version_checked,
-    },
+    ordered("prune", |of| of.prune.to_string(), |a, b| a.prune > b.prune),
+    ordered("guards.percent", |of| of.guards.percent.to_string(), |a, b| a.guards.percent > b.guards.percent),
+    ordered("guards.least", |of| of.guards.least.to_string(), |a, b| a.guards.least > b.guards.least),
+    ordered("gates.upgrade", |of| of.gates.upgrade.to_string(), |a, b| a.gates.upgrade < b.gates.upgrade),
+    ordered("gates.ddos", |of| of.gates.ddos.to_string(), |a, b| a.gates.ddos < b.gates.ddos),
+    ordered("gates.events", |of| of.gates.events_text(), |a, b| a.gates.events_are_looser_than(&b.gates)),
+    ordered("strict", kinds, |a, b| !a.strict.is_subset(&b.strict)),
+    ordered(
+        "ownership_annotations",
+        |of| of.ownership_annotations.to_string(),
+        |a, b| !a.ownership_annotations && b.ownership_annotations,
+    ),
+    ordered("version_checked", |of| of.version_checked.to_string(), |a, b| a.version_checked && !b.version_checked),
 ];
+
+const fn ordered(
+    name: &'static str,
+    text: fn(&Safeguards) -> String,
+    is_looser: fn(&Safeguards, &Safeguards) -> bool,
+) -> Ordered {
+    Ordered { name, text, is_looser }
+}
+
+/// The kinds of a `strict`, in words.
+fn kinds(of: &Safeguards) -> String {
+    match of.strict.len() {
+        0 => "none".to_owned(),
+        all if all + 1 == KindName::all().count() => "every kind".to_owned(),
+        _ => of.strict.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", "),
+    }
+}
 
 /// How the settings of the working tree differ from those at the base, and from what is in force; what
 /// was loosened first.
