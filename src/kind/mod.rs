@@ -21,11 +21,10 @@ mod selector;
 mod spec;
 mod spelling;
 mod takeover;
-mod untaken;
 mod walk;
 mod whole;
 
-pub use compare::{agrees, has_chosen, has_chosen_more, keeps, knows, seen_as, unnamed};
+pub use compare::{agrees, has_chosen, has_chosen_more, keeps, knows, seen_as, taken, unnamed};
 pub use fills::{Digested, add_namespaces, digested, without_fills, without_uids};
 pub use fixed::fixed;
 pub use form::is_host;
@@ -42,7 +41,6 @@ pub use selector::{Selector, SelectorError};
 pub use spec::{canonical, is_group, keys_of, named, significant, unit_of, units};
 pub use spelling::{is_filled, spellings};
 pub use takeover::{taken_over, with_unnamed};
-pub use untaken::taken;
 pub use walk::{Keys, is_zero};
 pub use whole::{open_value, whole};
 

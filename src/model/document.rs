@@ -6,9 +6,12 @@ use std::io;
 use std::ops::RangeInclusive;
 
 use data_encoding::HEXLOWER;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+use super::Json;
 
 /// What a document is.
 #[derive(Debug)]
@@ -118,6 +121,23 @@ pub(crate) fn digest(content: &impl Serialize) -> String {
     let _ = serde_json::to_writer(&mut hash, content);
     let hash = hash.into_inner().map(|hash| hash.0.finalize()).unwrap_or_default();
     HEXLOWER.encode(&hash)
+}
+
+/// Hex digits of a value's digest.
+const DIGITS: usize = 16;
+
+/// A live value without the value itself.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ValueDigest(String);
+
+impl ValueDigest {
+    /// The digest of a value; `null` means absence.
+    #[must_use]
+    pub fn of(value: &Json) -> Self {
+        let hash = Sha256::digest(value.to_string().as_bytes());
+        Self(HEXLOWER.encode(&hash[..DIGITS / 2]))
+    }
 }
 
 /// What is written is hashed.
