@@ -339,23 +339,21 @@ fn config_of(origin: &FileOrigin, options: &LoadOptions, problems: &mut Vec<Diag
 }
 
 fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>) -> FileRead {
+    let mut read = FileRead::default();
     let text = reader.read(file).and_then(|bytes| Ok(SourceText::new(file, bytes)?));
-    let source = match text {
-        Ok(source) => source,
-        Err(problem) => return FileRead { problems: vec![problem], ..FileRead::default() },
-    };
+    let Some(source) = read_or_noted(text, &mut read.problems) else { return read };
     // What it defined would be deleted. An empty .json file is an error.
     if source.language() != Language::Json && source.as_str().trim().is_empty() {
-        let note = Diagnostic::error("the file is empty", &source, 0..0, "it defines nothing").into_note();
-        return FileRead { notes: vec![note], ..FileRead::default() };
+        read.notes.push(Diagnostic::error("the file is empty", &source, 0..0, "it defines nothing").into_note());
+        return read;
     }
     if !source.needs_care()
         && let Some(found) = read_fast(&source, context)
     {
-        return FileRead { found, ..FileRead::default() };
+        return FileRead { found, ..read };
     }
     if source.language() == Language::Json && fast::is_other_kind(source.as_str().as_bytes()) {
-        return FileRead::default();
+        return read;
     }
     careful::read(&source, context)
 }
