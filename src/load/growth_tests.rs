@@ -35,7 +35,7 @@ fn settings_with_many_variables_and_environments_take_linear_time() {
     let prod = LoadOptions { environment: Some("prod".to_owned()), ..LoadOptions::default() };
     let bare = LoadOptions::default();
     let read = |options: &LoadOptions, text: String| {
-        let read = settings_of(Some(file("trueup.yaml", &text)), options);
+        let read = settings_of(Some(text.into()), options);
         assert!(read.is_ok(), "{:?}", read.err());
     };
     assert_at_most_linear("variables and environments", 500, both, |text| read(&bare, text));
@@ -50,7 +50,7 @@ fn settings_with_many_namespaces_take_linear_time() {
         format!("stack: shop\nnamespaces:\n{listed}")
     };
     assert_at_most_linear("namespaces", 2_000, namespaces, |text| {
-        assert!(settings_of(Some(file("trueup.yaml", &text)), &LoadOptions::default()).is_ok());
+        assert!(settings_of(Some(text.into()), &LoadOptions::default()).is_ok());
     });
 }
 
@@ -59,7 +59,7 @@ fn environments_that_inherit_more_than_fits_are_refused_in_time() {
     let listed = lines(20_000, |number| format!("- n{number}"));
     let environments = lines(20_000, |number| format!("  e{number}: {{rate_limit: 5}}"));
     let text = format!("stack: shop\nnamespaces:\n{listed}environments:\n{environments}");
-    let problems = settings_of(Some(file("trueup.yaml", &text)), &LoadOptions::default()).expect_err("too much");
+    let problems = settings_of(Some(text.into()), &LoadOptions::default()).expect_err("too much");
     let text = problems.render(&RenderOptions::default());
     assert!(text.contains("have more than 1000000 values together"), "{text}");
 }

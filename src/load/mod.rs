@@ -148,12 +148,12 @@ pub fn takes(config: &Config, environment: Option<&str>, path: &str) -> bool {
     !is_hidden(path) && !filter.is_overlay(path) && filter.selects(path, StackFile::Found, &mut Vec::new())
 }
 
-/// The settings in the `trueup.yaml` of another time or place; the defaults where there is none.
+/// The settings in the `trueup.yaml` of another time or place, by its bytes; the defaults where there is none.
 ///
 /// # Errors
 /// Everything that is wrong in them.
-pub fn settings_of(file: Option<SourceFile>, options: &LoadOptions) -> Result<Config, Diagnostics> {
-    let files = file.into_iter().map(|file| (config::FILE.into(), file.bytes)).collect();
+pub fn settings_of(bytes: Option<Vec<u8>>, options: &LoadOptions) -> Result<Config, Diagnostics> {
+    let files = bytes.into_iter().map(|bytes| (config::FILE.into(), bytes)).collect();
     sound_config(&FileOrigin::Memory { files }, options)
 }
 

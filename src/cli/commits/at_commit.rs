@@ -233,7 +233,7 @@ impl<'a> CommitLookup<'a> {
         let Some(name) = &self.stack.config.stack else { return Ok(None) };
         let top = self.repository.top();
         let mut found = Vec::new();
-        for entry in all.iter().filter(|entry| is_settings(entry)) {
+        for (entry, prefix) in all.iter().filter_map(|entry| Some((entry, declared::prefix(&entry.path)?))) {
             let there = top.join(&entry.path);
             if entry.kind != EntryKind::File {
                 if self.is_gone(&entry.path) {
@@ -241,8 +241,7 @@ impl<'a> CommitLookup<'a> {
                 }
                 continue;
             }
-            let prefix = entry.path[..entry.path.len() - SETTINGS.len()].to_owned();
-            let root = StackRoot { prefix, settings: Some(entry.object.clone()) };
+            let root = StackRoot { prefix: prefix.to_owned(), settings: Some(entry.object.clone()) };
             let then = match self.config(&root, None) {
                 Ok(then) => then.unwrap_or_default(),
                 Err(error) => {
@@ -287,7 +286,7 @@ impl<'a> CommitLookup<'a> {
             return false;
         };
         let options = LoadOptions { environment: None, ..self.stack.options().clone() };
-        load::settings_of(Some(settings_file(bytes)), &options).map_or(true, |config| names(&config).contains(name))
+        load::settings_of(Some(bytes), &options).map_or(true, |config| names(&config).contains(name))
     }
 
     /// Whether a link leads to what is at this path from the top now: what was moved can be linked to from where it was.
@@ -310,7 +309,7 @@ impl<'a> CommitLookup<'a> {
             undefined_environment: UndefinedEnvironment::Defaults,
             ..self.stack.options().clone()
         };
-        load::settings_of(Some(settings_file(bytes)), &options).map(Some).map_err(LookupError::Wrong)
+        load::settings_of(Some(bytes), &options).map(Some).map_err(LookupError::Wrong)
     }
 
     /// Loads a directory of the commit, with other settings than its own where some are given.
@@ -336,8 +335,9 @@ impl<'a> CommitLookup<'a> {
         }
         let contents = self.repository.contents(&readable)?;
         let file = |(entry, bytes): (&&TreeEntry, Vec<u8>)| SourceFile { path: below(entry), bytes };
+        let settings = settings.map(|bytes| SourceFile { path: SETTINGS.to_owned(), bytes });
         // Of two files with one path the last counts.
-        let files = readable.iter().zip(contents).map(file).chain(settings.map(settings_file)).collect();
+        let files = readable.iter().zip(contents).map(file).chain(settings).collect();
         let loaded = load::sources(files, options).map_err(LookupError::Wrong)?;
         // The settings say which paths are left out.
         match others.into_iter().find(|entry| loaded.reads(&below(entry), entry.kind != EntryKind::File)) {
@@ -360,15 +360,6 @@ impl<'a> CommitLookup<'a> {
         };
         Ok(!target.is_some_and(is_file))
     }
-}
-
-/// Whether it has the name of a settings file.
-pub(super) fn is_settings(entry: &TreeEntry) -> bool {
-    entry.path.rsplit('/').next() == Some(SETTINGS)
-}
-
-fn settings_file(bytes: Vec<u8>) -> SourceFile {
-    SourceFile { path: SETTINGS.to_owned(), bytes }
 }
 
 /// Refuses a commit in which a part of the directory's path was no directory.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::api::BaseUrl;
-use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, is_settings, unreadable};
+use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, unreadable};
 use crate::cli::stacks::declared;
 use crate::file::limit;
 use crate::git::{EntryKind, TreeEntry};
@@ -29,7 +29,8 @@ impl CommitLookup<'_> {
         let wanted = WantedKeys::new(keys);
         self.check_links(&wanted, &all, root)?;
         let contents = self.repository.contents(&files)?;
-        let settings: Vec<TreeEntry> = all.iter().filter(|entry| is_settings(entry)).cloned().collect();
+        let settings: Vec<TreeEntry> =
+            all.iter().filter(|entry| declared::prefix(&entry.path).is_some()).cloned().collect();
         let mut stacks: BTreeMap<String, Result<Loaded, Diagnostics>> = BTreeMap::new();
         for (entry, bytes) in files.iter().zip(&contents) {
             let mut defined = wanted.defined_in(&entry.path, bytes);

@@ -190,7 +190,7 @@ impl<'r> TreeThen<'r> {
         let left_out: BTreeSet<String> = self.repository.left_out("")?.into_iter().map(|entry| entry.path).collect();
         let settings = self.tree.values().copied().filter(|entry| {
             let path = entry.path.as_str();
-            path.rsplit('/').next() == Some(config::FILE)
+            declared::prefix(path).is_some()
                 && !is_hidden(path)
                 && prefixes.iter().any(|prefix| path.starts_with(prefix.as_str()))
                 && entry.kind != EntryKind::Submodule
@@ -219,8 +219,7 @@ impl<'r> TreeThen<'r> {
         if !is_gone && (kind == EntryKind::Link || is_same()) {
             return Ok(None);
         }
-        let file = SourceFile { path: config::FILE.to_owned(), bytes };
-        let mut config = load::settings_of(Some(file.clone()), &LoadOptions::default()).unwrap_or_default();
+        let mut config = load::settings_of(Some(bytes.clone()), &LoadOptions::default()).unwrap_or_default();
         if !is_gone {
             // Settings that cannot be read are an error of their stack.
             let Ok(now) = load::settings(&directory, &LoadOptions::default()) else { return Ok(None) };
@@ -231,7 +230,7 @@ impl<'r> TreeThen<'r> {
             // The stack of the top level is still there.
             config.stack = None;
         }
-        let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
+        let prefix = declared::prefix(&entry.path).unwrap_or_default();
         let has = |is_so: fn(&Config) -> bool| stacks(&config).any(|(_, config)| is_so(config));
         let includes = !config.files.include.is_empty() || has(|config| !config.files.include.is_empty());
         let is_there = |entry: &TreeEntry| self.repository.top().join(&entry.path).is_file();
@@ -241,7 +240,7 @@ impl<'r> TreeThen<'r> {
             true if includes || below.any(|(path, entry)| is_definition_path(path) && is_there(entry)) => {
                 Some("`allow_empty: true`, `prune: owned` and `files: {include: [], exclude: ['**']}`")
             }
-            true => (is_link || !deletes_with_a_line_more(file)).then_some("`allow_empty: true` and `prune: owned`"),
+            true => (is_link || !deletes_with_a_line_more(bytes)).then_some("`allow_empty: true` and `prune: owned`"),
             false if has(|config| !config.overlays.is_empty()) => {
                 Some("`allow_empty: true`, `prune: owned`, `files: {exclude: ['**']}` and no `overlay:`")
             }
@@ -332,9 +331,9 @@ fn stacks(config: &Config) -> impl Iterator<Item = (Option<&String>, &Config)> {
 }
 
 /// Whether these settings delete everything once [`ALLOW_EMPTY`] is added at their end, in each environment.
-fn deletes_with_a_line_more(mut file: SourceFile) -> bool {
-    file.bytes.extend(format!("\n{ALLOW_EMPTY}\n").bytes());
-    let Ok(config) = load::settings_of(Some(file), &LoadOptions::default()) else { return false };
+fn deletes_with_a_line_more(mut settings: Vec<u8>) -> bool {
+    settings.extend(format!("\n{ALLOW_EMPTY}\n").bytes());
+    let Ok(config) = load::settings_of(Some(settings), &LoadOptions::default()) else { return false };
     // What prunes without `namespaces:` is an error of its environment.
     let deletes =
         |config: &Config| config.allow_empty && config.safeguards.prune != Prune::None && !config.namespaces.is_empty();
@@ -362,12 +361,11 @@ mod tests {
 
     #[test]
     fn settings_of_many_environments_are_read_once_to_know_what_they_delete() {
-        let file = |text: String| SourceFile { path: config::FILE.to_owned(), bytes: text.into_bytes() };
         let many = |count: usize| {
             let of = |at: usize| format!("  e{at}: {{namespaces: [n{at}]}}\n");
             format!("stack: shop\nenvironments:\n{}", (0..count).map(of).collect::<String>())
         };
-        let deletes = |text: String| deletes_with_a_line_more(file(text));
+        let deletes = |text: String| deletes_with_a_line_more(text.into_bytes());
         assert_at_most_linear("environments", 20, many, |text| assert!(deletes(text)));
         for other in ["allow_empty: false", "prune: none", "prune: owned, namespaces: []", "prune: 7"] {
             assert!(!deletes(format!("{}  last: {{{other}}}\n", many(2))), "{other}");

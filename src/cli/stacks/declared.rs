@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::file::{Directory, limit, slashed};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{self, Config, DirectoryKeys, LoadOptions, SourceFile, StackFiles, config};
+use crate::load::{self, Config, DirectoryKeys, LoadOptions, StackFiles, config};
 use crate::model::{Desired, Key};
 use crate::plan;
 
@@ -75,9 +75,7 @@ impl DeclaredDirectory {
     /// Why they cannot be read.
     pub fn config(&self) -> Result<&Config, &str> {
         let settings = self.settings.get_or_init(|| {
-            let bytes = self.file.clone()?;
-            let file = SourceFile { path: config::FILE.to_owned(), bytes };
-            load::settings_of(Some(file), &LoadOptions::default()).map_err(|problems| problems.summary())
+            load::settings_of(Some(self.file.clone()?), &LoadOptions::default()).map_err(|problems| problems.summary())
         });
         settings.as_ref().map_err(String::as_str)
     }
@@ -174,8 +172,7 @@ pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDi
     let all = repository.entries(commit, "")?;
     let mut declared = Vec::new();
     let (mut read, mut readable) = (Vec::new(), Vec::new());
-    for entry in all.iter().filter(|entry| entry.path.rsplit('/').next() == Some(config::FILE)) {
-        let prefix = entry.path[..entry.path.len() - config::FILE.len()].to_owned();
+    for (entry, prefix) in all.iter().filter_map(|entry| Some((entry, prefix(&entry.path)?.to_owned()))) {
         let target = match entry.kind {
             EntryKind::File => Some(entry),
             EntryKind::Link => match linked(repository, &all, entry, &prefix)? {
@@ -200,6 +197,11 @@ pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDi
     declared.extend(files.map(|(prefix, bytes)| DeclaredDirectory::new(prefix, Ok(bytes))));
     declared.sort_by(|one, other| one.prefix.cmp(&other.prefix));
     Ok(declared)
+}
+
+/// The directory of a settings file, as a prefix of what is in it; nothing for another file.
+pub fn prefix(path: &str) -> Option<&str> {
+    path.strip_suffix(config::FILE).filter(|prefix| prefix.is_empty() || prefix.ends_with('/'))
 }
 
 /// Where a link in the place of a settings file leads.

@@ -10,13 +10,12 @@ use super::described;
 use super::layers::document;
 use super::{Config, DEFAULT_CONCURRENCY, DEFAULT_TOKEN_VARIABLE, ExplainedSetting, LayerName, SETTINGS};
 use crate::load::text::SourceText;
-use crate::load::{LoadOptions, RenderOptions, SourceFile, UndefinedEnvironment, settings_of};
+use crate::load::{LoadOptions, RenderOptions, UndefinedEnvironment, settings_of};
 use crate::model::policy::{GateMode, Prune};
 
 fn read(text: &str, environment: Option<&str>) -> Result<Config, String> {
-    let file = SourceFile { path: "trueup.yaml".to_owned(), bytes: text.as_bytes().to_vec() };
     let options = LoadOptions { environment: environment.map(str::to_owned), ..LoadOptions::default() };
-    settings_of(Some(file), &options).map_err(|problems| problems.render(&RenderOptions::default()))
+    settings_of(Some(text.into()), &options).map_err(|problems| problems.render(&RenderOptions::default()))
 }
 
 const LAYERS: &str = "\
@@ -127,7 +126,7 @@ fn what_the_description_calls_a_default_is_one() {
 
 #[test]
 fn a_new_environment_has_the_defaults_of_all() {
-    let file = || Some(SourceFile { path: "trueup.yaml".to_owned(), bytes: LAYERS.as_bytes().to_vec() });
+    let file = || Some(LAYERS.into());
     let options = LoadOptions { environment: Some("new".to_owned()), ..LoadOptions::default() };
     settings_of(file(), &options).expect_err("there is no such environment");
     let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
@@ -137,7 +136,7 @@ fn a_new_environment_has_the_defaults_of_all() {
     let variables = BTreeMap::from([("port".to_owned(), "80".to_owned())]);
     let expected = Config { variables: variables.clone(), undeclared: ["port".to_owned()].into(), ..Config::default() };
     for text in [None, Some(""), Some("# none yet"), Some("{}")] {
-        let file = || text.map(|text| SourceFile { path: "trueup.yaml".to_owned(), bytes: text.as_bytes().to_vec() });
+        let file = || text.map(Into::into);
         let refuse = LoadOptions { environment: Some("new".to_owned()), ..LoadOptions::default() };
         let problem = settings_of(file(), &refuse).expect_err("there is no such environment");
         assert_eq!(problem.list[0].message, "there is no environment `new`");
