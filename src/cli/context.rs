@@ -14,13 +14,13 @@ use std::time::Instant;
 use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, RequestIds, Secret, TraceParent};
 use crate::cli::args::GlobalArgs;
 use crate::cli::stacks::declared::{self, Declared};
-use crate::cli::{Call, Output, ProcessEnvironment};
+use crate::cli::{Call, CommandError, Output, ProcessEnvironment};
 use crate::git::{GitEnvironment, GitError, Repository};
-use crate::load::Config;
+use crate::load::{Config, Diagnostics, RenderOptions};
 use crate::model::policy::Policy;
 use crate::model::{Key, Namespace};
 use crate::plan::MatchedFilters;
-use crate::report::TextView;
+use crate::report::{Palette, TextView};
 use crate::sandbox::Running;
 use crate::state::StateStore;
 use crate::transport::Proxies;
@@ -148,6 +148,31 @@ impl Context {
     /// How an answer is drawn that says how long the command took.
     pub fn timed_view(&self) -> TextView {
         TextView { elapsed: Some(self.begun.elapsed()), ..self.output.view() }
+    }
+
+    /// Prints every problem of definitions or settings at its place, as a compiler does, and returns their sum as the error
+    /// of the command.
+    pub fn wrong(&self, diagnostics: &Diagnostics) -> CommandError {
+        self.output.unnamed(&self.drawn(diagnostics));
+        self.output.unnamed("");
+        error!(Invalid, "{}; nothing was sent", diagnostics.summary()).sum().diagnostics(diagnostics.list.clone())
+    }
+
+    /// Prints what is not wrong and that a person may want to know; `--quiet` leaves it out.
+    pub fn remark(&self, diagnostics: &Diagnostics) {
+        if !self.global.quiet {
+            self.output.unnamed(&self.drawn(diagnostics));
+        }
+    }
+
+    /// The problems as text for stderr, with paths that can be opened from the working directory.
+    fn drawn(&self, diagnostics: &Diagnostics) -> String {
+        let view = self.output.message_view();
+        diagnostics.render(&RenderOptions {
+            colour: view.palette == Palette::Coloured,
+            width: view.width,
+            directory: self.environment.directory.as_deref(),
+        })
     }
 
     /// Keeps an embedded service until [`Context::close`].

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::cli::args::DefinitionFileArgs;
 use crate::cli::call::Call;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::cli::output::diagnostics;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit, real_path, slashed};
@@ -71,7 +70,7 @@ impl<'a> DefinitionTarget<'a> {
         let has_settings = crate::file::exists(&root.join(config::FILE));
         let loaded = match (has_settings || full == root).then(|| load::directory(&root, &options)) {
             Some(Err(found)) if has_settings => {
-                return Err(diagnostics::error(context, &found).hint("nothing was written"));
+                return Err(context.wrong(&found).hint("nothing was written"));
             }
             loaded => loaded,
         };

@@ -32,7 +32,7 @@ pub(in crate::cli) use command::Execute;
 pub(in crate::cli) use context::Context;
 pub(in crate::cli) use environment::ProcessEnvironment;
 pub(in crate::cli) use exit_status::{CommandError, CommandResult, ExitStatus, Result};
-pub(in crate::cli) use output::{Output, diagnostics};
+pub(in crate::cli) use output::Output;
 pub(in crate::cli) use service::Connection;
 pub(in crate::cli) use session::{LiveSource, Session, SessionOptions};
 pub(in crate::cli) use stack::Stack;

@@ -2,7 +2,7 @@
 //! nowhere.
 
 use crate::cli::stacks::{declared, defined_elsewhere};
-use crate::cli::{CommandError, Result, Stack, diagnostics};
+use crate::cli::{CommandError, Result, Stack};
 use crate::load::{Diagnostic, Searches, SourceMap};
 use crate::model::{Key, Scope};
 use crate::plan::{BrokenReference, Plan, WrittenReference};
@@ -61,7 +61,7 @@ pub fn require_references(stack: &Stack<'_>, plan: &Plan) -> Result<()> {
         }
     };
     let errors = broken.map(|broken| broken_reference(&places, broken, help)).collect();
-    Err(diagnostics::error(context, &places.problems(errors)))
+    Err(context.wrong(&places.problems(errors)))
 }
 
 fn broken_reference(places: &SourceMap<'_>, broken: &BrokenReference, help: impl FnOnce(&Key) -> String) -> Diagnostic {

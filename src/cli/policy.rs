@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::context::PolicyFile;
-use crate::cli::{CommandResult as _, Context, ExitStatus, Result, diagnostics, settings};
+use crate::cli::{CommandResult as _, Context, ExitStatus, Result, settings};
 use crate::file::{self, real_path_or_given};
 use crate::journal::{self, JournalError};
 use crate::load::{Config, Loaded, config};
@@ -57,8 +57,7 @@ pub fn read(context: &mut Context) -> Result<()> {
         .with_status(ExitStatus::Invalid)
         .hint("nothing is done without the policy that was asked for")?;
     let sha256 = HEXLOWER.encode(&Sha256::digest(&bytes));
-    let policy = config::policy(&path.to_string_lossy(), bytes)
-        .map_err(|diagnostics| diagnostics::error(context, &diagnostics))?;
+    let policy = config::policy(&path.to_string_lossy(), bytes).map_err(|diagnostics| context.wrong(&diagnostics))?;
     for text in policy.base_urls.iter().flatten() {
         settings::url(text, "`base_urls` of the policy")?;
     }

@@ -13,9 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::api::BaseUrl;
 use crate::cli::stacks::declared;
-use crate::cli::{
-    CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, aside, diagnostics,
-};
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, aside};
 use crate::file::{FileError, real_path, real_path_or_given, slashed};
 use crate::journal::{JournalError, RunOwner};
 use crate::load::config::{self, DEFAULT_CONCURRENCY};
@@ -46,7 +44,7 @@ pub fn variables(context: &Context) -> BTreeMap<String, String> {
 /// # Errors
 /// It cannot be read.
 pub fn root(context: &Context, path: &Path) -> Result<PathBuf> {
-    load::root(path, &load_options(context)).map_err(|found| diagnostics::error(context, &found))
+    load::root(path, &load_options(context)).map_err(|found| context.wrong(&found))
 }
 
 /// The configuration in `directory` or above it; the default if there is none.
@@ -57,7 +55,7 @@ pub fn of_directory(context: &Context, directory: &Path) -> Result<Config> {
     // `--config` need not name the configuration of the directory.
     let existing = directory.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
     let mut config = load::settings(configured_directory(context).unwrap_or(existing), &load_options(context))
-        .map_err(|found| diagnostics::error(context, &found))?;
+        .map_err(|found| context.wrong(&found))?;
     if let Some(file) = &context.policy {
         config.safeguards = file.policy.tighten(&config.safeguards);
     }

@@ -8,9 +8,7 @@ use anyhow::Context as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::{DefinedKeys, LazyRepository};
-use crate::cli::{
-    Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, diagnostics, file, policy, settings,
-};
+use crate::cli::{Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, file, policy, settings};
 use crate::file::{limit, real_path, slashed};
 use crate::kind::KindName;
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
@@ -87,7 +85,7 @@ fn bare<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Diag
     let paths = &scope.paths;
     paths.iter().filter(|path| path.is_file()).try_for_each(|path| is_no_saved_plan(context, path))?;
     let mut selection = selection(&scope.filter)?;
-    let loaded = loaded.map_err(|found| diagnostics::error(context, &found))?;
+    let loaded = loaded.map_err(|found| context.wrong(&found))?;
     let below = paths.iter().map(|path| below(&loaded.root, path)).collect::<Result<Vec<_>, _>>()?;
     // The whole directory among the paths leaves everything in.
     let is_whole = below.iter().any(String::is_empty);

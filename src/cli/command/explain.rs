@@ -71,7 +71,7 @@ fn field(described: Result<Described, UnknownField>) -> Result<Explanation> {
 fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<Explanation> {
     let directory = arguments.directory.as_deref().unwrap_or(Path::new("."));
     let options = settings::load_options(context);
-    let failed = |found| diagnostics::error(context, &found);
+    let failed = |found| context.wrong(&found);
     let loaded = load::directory(directory, &options).map_err(failed)?;
     load::note_secrets(directory, &options);
     let settings = load::explained_settings(directory, &options).map_err(failed)?;
@@ -131,7 +131,7 @@ fn values<'d>(
     defaults: impl Iterator<Item = (&'d [&'d str], &'d Json)>,
 ) -> Result<(Vec<ExplainedSetting>, Config)> {
     let options: LoadOptions = settings::load_options(context);
-    let failed = |found| diagnostics::error(context, &found);
+    let failed = |found| context.wrong(&found);
     let mut explained = load::explained_settings(directory, &options).map_err(failed)?;
     let config = load::settings(directory, &options).map_err(failed)?;
     if explained.iter().any(|setting| setting.variable().is_some()) {

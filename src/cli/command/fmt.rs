@@ -25,8 +25,7 @@ impl Execute for FmtArgs {
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let options = settings::load_options(context);
-        let of_path =
-            |path: &PathBuf| load::format(path, &options).map_err(|found| diagnostics::error(context, &found));
+        let of_path = |path: &PathBuf| load::format(path, &options).map_err(|found| context.wrong(&found));
         // Nothing is written unless every file can be read.
         let formatted = self.paths.iter().map(of_path).collect::<Result<Vec<_>, _>>()?;
         // A hook passes every file that was changed; a directory without any is a mistake.

@@ -48,8 +48,7 @@ mod prelude {
     };
     pub(super) use crate::cli::{
         CommandError, CommandResult as _, Connection, Context, Execute, ExitStatus, LiveSource, Result, Session,
-        SessionOptions, Stack, completer, diagnostics, file, output, plan_errors, policy, service, session, settings,
-        stack,
+        SessionOptions, Stack, completer, file, output, plan_errors, policy, service, session, settings, stack,
     };
     pub(super) use crate::report::{Format, Report, TextView, safe, text};
 }

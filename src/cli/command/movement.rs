@@ -211,7 +211,7 @@ fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
     match (found.next(), found.next()) {
         (None, _) => Ok(Err(format!("no directory of stack {name} is in this repository"))),
         (Some((directory, options)), None) => {
-            load::directory(&directory, &options).map(Ok).map_err(|problems| diagnostics::error(context, &problems))
+            load::directory(&directory, &options).map(Ok).map_err(|problems| context.wrong(&problems))
         }
         (Some(one), Some(other)) => {
             let [one, other] = [one, other].map(|(path, options)| {

@@ -88,7 +88,7 @@ impl Execute for StacksListArgs {
         }
         let mut status = ExitStatus::Done;
         for problems in list.stacks.iter().filter_map(|stack| errors.get(&stack.directory)) {
-            status = diagnostics::error(context, problems).ending();
+            status = context.wrong(problems).ending();
         }
         context.output.report(&list, self.format);
         Ok(status)

@@ -69,7 +69,7 @@ fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Validat
     let namespaces = stack.loaded.namespaces().len();
     let Loaded { desired, notes, root, .. } = stack.loaded;
     if format == Format::Text && !notes.is_empty() {
-        diagnostics::message(context, &Diagnostics::new(notes.clone(), desired.files).below(root.clone()));
+        context.remark(&Diagnostics::new(notes.clone(), desired.files).below(root.clone()));
     }
     let endpoints = desired.definitions.keys().filter(|key| key.kind.is_endpoint()).count();
     let objects = desired.definitions.len() - endpoints;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackAtCommit, StackRoot};
 use crate::cli::commits::blame;
-use crate::cli::{CommandError, Context, ExitStatus, Result, Stack, diagnostics};
+use crate::cli::{CommandError, Context, ExitStatus, Result, Stack};
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::load::{Loaded, is_source};
 use crate::model::{Desired, Key};
@@ -192,7 +192,7 @@ pub fn unavailable(context: &Context, error: LookupError, commit: &str, name: &s
     let (message, hint) = match error {
         LookupError::Git(error) => return failed(error),
         LookupError::Wrong(diagnostics) => {
-            let wrong = diagnostics::error(context, &diagnostics);
+            let wrong = context.wrong(&diagnostics);
             return error!(Invalid, "the definitions of {name} ({short}) do not load: {wrong}").hint(needed);
         }
         LookupError::Moved { .. } => (message, needed.to_owned()),

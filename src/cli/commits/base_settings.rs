@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError};
 use crate::cli::commits::base;
-use crate::cli::{CommandError, Result, Stack, diagnostics, settings};
+use crate::cli::{CommandError, Result, Stack, settings};
 use crate::load::Config;
 use crate::model::Namespace;
 use crate::model::policy::SafetySettings;
@@ -30,7 +30,7 @@ pub fn at(stack: &Stack<'_>, base: &str, pruned: &BTreeSet<Namespace>) -> Result
     let own = match CommitLookup::new(&stack.loaded, repository, &tip).settings() {
         Ok(own) => own,
         Err(LookupError::Wrong(diagnostics)) => {
-            return Err(unknown(base, &diagnostics::error(context, &diagnostics).to_string()));
+            return Err(unknown(base, &context.wrong(&diagnostics).to_string()));
         }
         Err(error) => return Err(base::unavailable(context, error, &tip, base)),
     };

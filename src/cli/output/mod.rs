@@ -4,7 +4,6 @@
 //! ending is one document on standard output, with `--format ndjson` the last line is one.
 
 pub mod activity;
-pub mod diagnostics;
 pub mod progress;
 pub mod prompt;
 

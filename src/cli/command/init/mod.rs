@@ -188,7 +188,7 @@ fn full(directory: &Path) -> Result<PathBuf> {
 fn outside_of_stacks(context: &Context, directory: &Path) -> Result<()> {
     let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(directory);
     let options = settings::load_options(context);
-    let root = load::root(there, &options).map_err(|found| diagnostics::error(context, &found))?;
+    let root = load::root(there, &options).map_err(|found| context.wrong(&found))?;
     let refused = |problem: String| {
         let hint = "one directory is one stack: give a directory beside it";
         Err(error!(Refused, "{problem}").hint(hint).hint("nothing was written"))
