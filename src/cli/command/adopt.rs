@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::api;
 use crate::cli::command::prelude::*;
 use crate::file::{Directory, FileEdit, real_path_or_given};
 use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::load::{self, Loaded, SourceMap};
-use crate::model::{Field, Json, Key, Live, LiveItem};
+use crate::model::{Field, Json, Live, LiveItem};
 use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, Note, Plan, Unchangeable};
 
 /// What `pull --drift` takes beside its filters.

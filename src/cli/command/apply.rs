@@ -4,9 +4,8 @@
 use crate::cli::args::ApplyArgs;
 use crate::cli::command::prelude::*;
 use crate::cli::run::{PendingRun, RunLimits, approval, document};
-use crate::cli::stacks::targets::{self, Targets};
+use crate::cli::stacks::targets::Targets;
 use crate::cli::stacks::{defined_elsewhere, rollout};
-use crate::file::limit;
 use crate::journal;
 use crate::plan::Plan;
 use crate::report;

@@ -3,9 +3,8 @@
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
 use crate::cli::command::prelude::*;
 use crate::cli::output::prompt;
-use crate::file::limit;
 use crate::load;
-use crate::model::{self, Json, Key, Layout};
+use crate::model::{self, Json, Layout};
 use crate::report::operations::{self, OperationList};
 
 /// Calls any operation of the interface by its name.

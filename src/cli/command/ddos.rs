@@ -10,7 +10,6 @@ use crate::api::{ApiError, Certainty, Reader, Writer};
 use crate::cli::args::time::{self, TimeRange};
 use crate::cli::command::prelude::*;
 use crate::cli::output::prompt;
-use crate::model::Namespace;
 use crate::report;
 use crate::report::ddos::{DdosEvents, OneDdosEvent};
 

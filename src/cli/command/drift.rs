@@ -5,9 +5,8 @@ use crate::cli::command::prelude::*;
 use crate::cli::drift_store::DriftStore;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, ShardArg};
-use crate::cli::stacks::targets::{self, Target, Targets};
+use crate::cli::stacks::targets::{Target, Targets};
 use crate::drift::{Acknowledgements, Check, DriftState, Shard, UnmanagedPolicy};
-use crate::file::limit;
 use crate::report::fleet::{FleetCommand, StackReport};
 
 /// Checks whether the tenant still matches the definitions: the verdict for a schedule.

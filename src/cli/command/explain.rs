@@ -6,7 +6,7 @@ use crate::kind;
 use crate::load::config::{self, Config, LayerName};
 use crate::load::explain::ExplainedDefinition;
 use crate::load::{self, ExplainedSetting, LoadOptions};
-use crate::model::{Json, Key, SourceLocation};
+use crate::model::{Json, SourceLocation};
 use crate::report::explanation::Explanation;
 use crate::report::kinds::{self, Described, UnknownField};
 

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use crate::cli::args::time;
 use crate::cli::command::prelude::*;
-use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit, real_path_or_given, slashed};
+use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, real_path_or_given, slashed};
 use crate::report::merge;
 
 /// Works with what the checkers of a fleet wrote.

@@ -3,13 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::api;
 use crate::cli::args;
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::kind::KindName;
 use crate::load::{self, Config};
-use crate::model::{Key, ListRead, Live, LiveItem, Namespace, Scope};
+use crate::model::{ListRead, Live, LiveItem, Scope};
 use crate::plan::{Selection, UnmatchedFilter};
 use crate::report::facts::unread;
 use crate::report::objects::ObjectListing;

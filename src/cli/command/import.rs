@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::DefinitionTarget;
-use crate::file::{Directory, limit};
+use crate::file::Directory;
 use crate::terraform::{Document, Import, TYPE_PREFIX};
 
 /// Imports what another tool manages.

@@ -42,14 +42,20 @@ mod prelude {
     pub(super) use clap::{Args, Subcommand, ValueEnum};
     pub(super) use clap_complete::engine::ArgValueCompleter;
 
+    pub(super) use crate::api;
     pub(super) use crate::cli::args::{
         ApprovalArgs, ChangeArgs, ColumnArgs, DefinitionFileArgs, FilterArgs, GlobalOptions, LiveArgs, ReportFileArgs,
         SERVICE, SETTINGS, ScopeArgs, StacksArgs, formats, kind_name, namespace, output_file,
     };
+    pub(super) use crate::cli::run::interrupt;
+    pub(super) use crate::cli::stacks::targets;
     pub(super) use crate::cli::{
         CommandError, CommandResult as _, Connection, Context, Execute, ExitStatus, LiveSource, Result, Session,
         SessionOptions, Stack, completer, file, output, plan_errors, policy, service, session, settings, stack,
     };
+    pub(super) use crate::file::limit;
+    pub(super) use crate::kind::KindName;
+    pub(super) use crate::model::{Key, Namespace};
     pub(super) use crate::report::{Format, Report, TextView, safe, text};
 }
 

@@ -6,9 +6,8 @@ use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
 use crate::cli::run::{PendingRun, RunLimits};
 use crate::cli::stacks::declared;
-use crate::kind::KindName;
 use crate::load::{self, Config, LoadOptions, Loaded};
-use crate::model::{Desired, Key, Name, Namespace, Scope};
+use crate::model::{Desired, Name, Scope};
 use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
 use crate::report::fleet;
 

@@ -2,7 +2,7 @@
 
 use crate::cli::command::prelude::*;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
-use crate::cli::stacks::targets::{self, Target, Targets};
+use crate::cli::stacks::targets::{Target, Targets};
 use crate::plan::{Digest, Plan};
 use crate::report::facts::plan::prune_flags;
 use crate::report::fleet::{FleetCommand, StackReport};

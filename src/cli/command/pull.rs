@@ -3,14 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::api;
 use crate::cli::command::adopt::{self, AdoptArgs};
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{DefinitionFile, DefinitionTarget};
 use crate::diff;
-use crate::kind::KindName;
-use crate::model::{ListRead, Live, LiveItem, LiveObject, Namespace, Ownership, RelatedObject, Scope, WrittenFor};
+use crate::model::{ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, Scope, WrittenFor};
 use crate::plan::Selection;
 use crate::report::facts::unread;
 

@@ -4,7 +4,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::cli::command;
 use crate::cli::command::prelude::*;
-use crate::kind::KindName;
 use crate::report::kinds::KindList;
 use crate::report::schema::{self, DefinitionKind, SchemaKind};
 

@@ -8,7 +8,6 @@ use crate::api::snapshot::{self, ReferrerReads};
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::cli::command::prelude::*;
 use crate::cli::output::progress::RunProgress;
-use crate::cli::run::interrupt;
 use crate::cli::run::rehearsal::{self, NoRecorder};
 use crate::journal;
 use crate::plan::{Allowances, Approval, GuardName, Ignore, Plan};

@@ -4,9 +4,8 @@ use std::fs::TryLockError;
 use std::net::SocketAddr;
 
 use crate::cli::command::prelude::*;
-use crate::cli::run::interrupt;
 use crate::cli::service::token;
-use crate::file::{limit, open_own};
+use crate::file::open_own;
 use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, StoreError, Tenant};
 
 /// Runs the embedded service by itself, until Ctrl-C or a signal to end.

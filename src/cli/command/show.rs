@@ -1,9 +1,7 @@
 //! `show`: a saved plan, a snapshot or a recorded run in the formats of reports. Only files are read.
 
-use crate::api;
 use crate::cli::command::prelude::*;
 use crate::cli::run::document;
-use crate::file::limit;
 use crate::model::{Snapshot, kind_of};
 use crate::plan::{Plan, ServiceId};
 use crate::report::objects::ObjectListing;

@@ -3,9 +3,8 @@
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::cli::command::prelude::*;
 use crate::cli::stacks::fleet::{self, FleetNeeds};
-use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::kind::KindName;
-use crate::model::{Namespace, Snapshot};
+use crate::cli::stacks::targets::{Target, Targets};
+use crate::model::Snapshot;
 use crate::report::fleet::NoResult;
 
 /// Writes what the service contains to a sealed file, to plan against without it.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::cli::command::prelude::*;
 use crate::cli::stacks::changed::{self, ListedStack};
-use crate::cli::stacks::targets;
 use crate::file::slashed;
 use crate::load::{self, Config, Diagnostic, Diagnostics, LoadOptions, StackFiles};
 use crate::model::{Selector, StringMap};

@@ -4,7 +4,6 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::api::upgrades;
 use crate::cli::command::prelude::*;
-use crate::model::Namespace;
 use crate::report::upgrade::{SiteUpgrade, UpgradableVersions};
 
 /// Shows the versions that a site can be upgraded to, and the progress of an upgrade.

@@ -3,7 +3,7 @@
 
 use crate::cli::command::prelude::*;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
-use crate::cli::stacks::targets::{self, Targets};
+use crate::cli::stacks::targets::Targets;
 use crate::load::{Diagnostics, Loaded};
 use crate::report::fleet::{FleetCommand, StackReport};
 use crate::report::{StackSize, Validation};

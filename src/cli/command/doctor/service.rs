@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::checked;
-use crate::api::{self, ApiError, Failure, ListFields, Reader};
+use crate::api::{ApiError, Failure, ListFields, Reader};
 use crate::cli::command::prelude::*;
 use crate::cli::service::{self, TokenUse};
 use crate::gate;
-use crate::kind::KindName;
 use crate::load::Config;
 use crate::model::policy::{GateMode, Gates};
-use crate::model::{Key, Layout, ListRead, LiveItem, Namespace, Scope};
+use crate::model::{Layout, ListRead, LiveItem, Scope};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
 

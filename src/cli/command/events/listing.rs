@@ -9,7 +9,6 @@ use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::command::prelude::*;
 use crate::cli::output::WriteStatus;
-use crate::cli::run::interrupt;
 use crate::report::event_list::EventList;
 use crate::report::text::{self, digits};
 

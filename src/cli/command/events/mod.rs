@@ -8,8 +8,6 @@ use jiff::Timestamp;
 use crate::api::events::{self, EventQuery, Match, Sort};
 use crate::cli::args::time::TimeRange;
 use crate::cli::command::prelude::*;
-use crate::cli::run::interrupt;
-use crate::model::Namespace;
 
 /// Queries security events.
 ///

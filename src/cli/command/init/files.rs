@@ -3,9 +3,8 @@
 use super::Forge;
 use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
-use crate::kind::KindName;
 use crate::load::config;
-use crate::model::{Name, Namespace};
+use crate::model::Name;
 
 /// The service of the example pipelines.
 const EXAMPLE_URL: &str = "https://acme.console.example.net";

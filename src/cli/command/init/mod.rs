@@ -11,7 +11,7 @@ use crate::cli::Call;
 use crate::cli::command::prelude::*;
 use crate::file::{FileMode, real_path};
 use crate::load::{self, Config, Loaded, StackFile, config};
-use crate::model::{Name, Namespace};
+use crate::model::Name;
 
 /// The namespace of the example where none is given.
 const NAMESPACE: &str = "shop";
