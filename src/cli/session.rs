@@ -26,8 +26,8 @@ use crate::load::{self, Config, Diagnostic, DirectoryKeys, LoadOptions, SourceMa
 use crate::model::policy::Prune;
 use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
-    self, Allowances, ChangePlaces, FieldChange, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource, ScopeRead,
-    ScopeState,
+    self, Allowances, ChangePlaces, FieldChange, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSettings,
+    PlanSource, ScopeRead, ScopeState,
 };
 use crate::report::facts::edits;
 use crate::report::{TextView, safe};
@@ -79,6 +79,26 @@ impl<'c> Session<'c> {
         let (stack, connection, lists) = connect(context, scope, options.shard).await?;
         let source = LiveSource::with(&connection, lists);
         Self::settled(stack, (source, Some(connection)), options)
+    }
+
+    /// The same with the plan of an apply, and what git knows of it. Where it `is_shown`, every change has its place.
+    ///
+    /// # Errors
+    /// Those of [`Session::open`], [`Session::plan`] and [`Session::attribute`].
+    pub async fn planned(
+        context: &'c Context,
+        scope: &ScopeArgs,
+        options: SessionOptions<'c>,
+        is_shown: impl Fn(&Plan) -> bool,
+    ) -> Result<(Self, Plan)> {
+        let session = Self::open(context, scope, options).await?;
+        let mut plan = session.plan().await?;
+        if is_shown(&plan) {
+            session.locate(&mut plan);
+        }
+        session.attribute(&mut plan)?;
+        session.consent(&mut plan);
+        Ok((session, plan))
     }
 
     /// A session over a stack that is loaded already; the service is asked nothing yet.
@@ -217,24 +237,39 @@ impl Session<'_> {
         Ok(plan)
     }
 
-    async fn build(&self, check: Option<&DriftState>) -> Result<Plan> {
-        let Self { stack, source, .. } = self;
-        let (context, config) = (stack.context, &stack.loaded.config);
-        let plan = Plan {
+    /// A plan of this stack and source without a change.
+    ///
+    /// # Errors
+    /// The name of the stack is not valid.
+    pub fn empty_plan(&self, origin: PlanOrigin, filters: Vec<String>, kinds: &BTreeSet<KindName>) -> Result<Plan> {
+        let Self { stack, source, change, pruned, .. } = self;
+        Ok(Plan {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             service: source.service(),
             stack: stack.name()?,
-            settings: settings::plan_settings(config, self.change.adopt, &self.pruned),
+            settings: PlanSettings {
+                safeguards: stack.loaded.config.safeguards.clone(),
+                adopt: change.adopt,
+                base: false,
+                prune_namespaces: pruned.clone(),
+            },
             source: PlanSource {
-                origin: PlanOrigin::Directory(stack.directory.clone()),
-                environment: context.global.env.clone(),
-                filters: stack.filters.clone(),
+                origin,
+                environment: stack.context.global.env.clone(),
+                filters,
                 snapshot: source.taken(),
-                kinds: stack.loaded.kinds().into_iter().filter(|kind| !kind.is_endpoint()).collect(),
+                kinds: kinds.iter().copied().filter(|kind| !kind.is_endpoint()).collect(),
                 ..PlanSource::default()
             },
             ..Plan::default()
-        };
+        })
+    }
+
+    async fn build(&self, check: Option<&DriftState>) -> Result<Plan> {
+        let Self { stack, source, .. } = self;
+        let (context, config) = (stack.context, &stack.loaded.config);
+        let origin = PlanOrigin::Directory(stack.directory.clone());
+        let plan = self.empty_plan(origin, stack.filters.clone(), &stack.loaded.kinds())?;
         let input = PlanInput {
             desired: &stack.loaded.desired,
             namespaces: &config.namespaces.iter().chain(&self.pruned).cloned().collect(),

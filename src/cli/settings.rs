@@ -2,7 +2,7 @@
 //! which configuration applies, which service is used and whether it receives the token, which state store, and by which flags a
 //! proposed command finds them again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use crate::journal::{JournalError, RunOwner};
 use crate::load::config::{self, DEFAULT_CONCURRENCY};
 use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
 use crate::model::policy::{Violation, consents};
-use crate::model::{Layout, Name, Namespace};
-use crate::plan::{self, Allowances, Ignore, ONLY_THIS_CHANGE, Plan, PlanOrigin};
+use crate::model::{Layout, Name};
+use crate::plan::{Allowances, Ignore, ONLY_THIS_CHANGE, Plan, PlanOrigin};
 use crate::report::facts::plan::prune_flags;
 use crate::report::{TextView, safe};
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
@@ -239,11 +239,6 @@ pub fn sandbox_file(environment: &ProcessEnvironment) -> Result<PathBuf> {
     let above = here.ancestors().skip(1).take_while(|directory| Some(*directory) != home.as_deref());
     let existing = std::iter::once(here).chain(above).map(of).find(|file| file.is_file());
     Ok(existing.unwrap_or_else(|| of(here)))
-}
-
-/// What a plan is asked to do.
-pub fn plan_settings(config: &Config, adopt: bool, pruned: &BTreeSet<Namespace>) -> plan::PlanSettings {
-    plan::PlanSettings { safeguards: config.safeguards.clone(), adopt, base: false, prune_namespaces: pruned.clone() }
 }
 
 /// Fields that are left out of comparison.

@@ -8,7 +8,7 @@ use crate::cli::run::{PendingRun, RunLimits};
 use crate::cli::stacks::declared;
 use crate::load::{self, Config, LoadOptions, Loaded};
 use crate::model::{Desired, Name, Scope};
-use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
+use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, Selection};
 use crate::report::fleet;
 
 /// Transfers live objects from one stack to another.
@@ -105,10 +105,6 @@ impl Stacks {
         Ok(Self { gets: own == to, from, to })
     }
 
-    fn own(&self) -> &str {
-        if self.gets { &self.to } else { &self.from }
-    }
-
     fn other(&self) -> &str {
         if self.gets { &self.from } else { &self.to }
     }
@@ -142,20 +138,9 @@ async fn arrange(
     let named = arguments.globs.iter().filter_map(|glob| KindName::find(glob.split_once(':')?.0));
     let kinds = sides.iter().flatten().flat_map(|loaded| loaded.kinds()).chain(named).collect();
     let namespaces = namespaces(&sides, &kinds, selection, &arguments.globs);
-    let mut plan = Plan {
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        service: session.source.service(),
-        stack: Some(stacks.own().to_owned()),
-        settings: settings::plan_settings(&own.config, false, &BTreeSet::new()),
-        source: PlanSource {
-            origin: PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() },
-            environment: session.stack.context.global.env.clone(),
-            filters: arguments.globs.iter().map(|glob| safe::shell(glob)).collect(),
-            kinds: kinds.iter().copied().filter(|kind| !kind.is_endpoint()).collect(),
-            ..PlanSource::default()
-        },
-        ..Plan::default()
-    };
+    let origin = PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() };
+    let filters = arguments.globs.iter().map(|glob| safe::shell(glob)).collect();
+    let mut plan = session.empty_plan(origin, filters, &kinds)?;
     let unchecked = |text: &String| Note::Loaded { text: format!("{text}: what it defines is not checked") };
     plan.notes.extend(other.as_ref().err().map(unchecked));
     let live = session.source.live(&namespaces, &kinds).await;

@@ -53,7 +53,8 @@ impl Execute for PlanArgs {
         if let Targets::Several(targets) = targets {
             return several(self, context, targets).await;
         }
-        let (session, plan) = make(self, context, &self.scope, self.live.live.as_deref()).await?;
+        let options = SessionOptions { live: self.live.live.as_deref(), change: Some(&self.change), shard: None };
+        let (session, plan) = Session::planned(context, &self.scope, options, |_| true).await?;
         if let Some(path) = &self.output {
             file::write_private(path, |out| plan.write(out))?;
         }
@@ -89,22 +90,6 @@ fn whole(context: &Context, view: TextView) -> TextView {
     TextView { command: format!("trueup plan {}{flags}", view.call), ..view }
 }
 
-/// Makes the plan of one stack.
-async fn make<'c>(
-    arguments: &'c PlanArgs,
-    context: &'c Context,
-    scope: &ScopeArgs,
-    live: Option<&'c Path>,
-) -> Result<(Session<'c>, Plan)> {
-    let options = SessionOptions { live, change: Some(&arguments.change), shard: None };
-    let session = Session::open(context, scope, options).await?;
-    let mut plan = session.plan().await?;
-    session.locate(&mut plan);
-    session.attribute(&mut plan)?;
-    session.consent(&mut plan);
-    Ok((session, plan))
-}
-
 /// Plans every stack, whatever happens to the others.
 async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
     let output = directory(arguments.output.as_deref())?;
@@ -116,7 +101,8 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     }
     let done = fleet::all(&members, &arguments.scope.filter, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), member.snapshot_in(live)?);
-        let (session, plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
+        let options = SessionOptions { live: live.as_deref(), change: Some(&arguments.change), shard: None };
+        let (session, plan) = Session::planned(&member.context, &scope, options, |_| true).await?;
         Ok((whole(&member.context, session.view()), plan))
     })
     .await?;
