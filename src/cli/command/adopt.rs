@@ -97,11 +97,12 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     };
     let is_selected = |key: &Key| stack.selection.selects(key, stack.loaded.desired.definitions.get(key), None);
     let unnamed = plan.notes.iter().filter_map(|note| match note {
-        Note::Unnamed { key, path, .. } if !arguments.unnamed && is_selected(key) => Some((key, path.as_str())),
+        Note::Unnamed { key, path, .. } if !arguments.unnamed && is_selected(key) => Some((key, path)),
         _ => None,
     });
-    let unnamed: Vec<(&Key, &str)> = unnamed.collect();
-    let (taken, mut left) = summary(&plan, &edits, (&removals, &unnamed), place);
+    let (taken, mut left) = summary(&plan, &edits, &removals, place);
+    let why = "set outside, not named in the file: --unnamed writes it";
+    left.extend(unnamed.map(|(key, path)| line(key, path, place(key, None), why)));
     left.extend(undefined(&plan));
     for one in
         wanted.iter().filter(|one| edits.adopted.iter().any(|(key, field)| (key, field) == (&one.key, &one.field)))
@@ -303,7 +304,7 @@ fn line(key: &Key, what: &str, place: Option<String>, why: &str) -> String {
 fn summary(
     plan: &Plan,
     edits: &AdoptedEdits,
-    (removals, unnamed): (&BTreeMap<&Key, Removal>, &[(&Key, &str)]),
+    removals: &BTreeMap<&Key, Removal>,
     place: impl Fn(&Key, Option<&Field>) -> Option<String>,
 ) -> (Vec<String>, Vec<String>) {
     let adopted = edits.adopted.iter().map(|(key, field)| line(key, &field.to_string(), place(key, Some(field)), ""));
@@ -348,9 +349,5 @@ fn summary(
             left.push(line(key, whole(key), place(key, None), &why));
         }
     }
-    let unnamed = unnamed.iter();
-    left.extend(
-        unnamed.map(|(key, path)| line(key, path, None, "set outside, not named in the file: --unnamed writes it")),
-    );
     (taken, left)
 }
