@@ -116,8 +116,8 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
 fn read_directory(path: &Path) -> Result<Vec<Document>> {
     let directory = Directory::open(path).with_status(ExitStatus::Failed)?;
     let names = directory.names().with_status(ExitStatus::Failed)?.into_iter();
-    let mut names: Vec<String> =
-        names.filter_map(|name| name.into_string().ok()).filter(|name| is_read(name)).collect();
+    let is_read = |name: &String| name == STATE || name.ends_with(JSON_SYNTAX);
+    let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).filter(is_read).collect();
     names.sort();
     if names.is_empty() {
         return Err(error!(Failed, "`{}` has neither a state nor a `*{JSON_SYNTAX}` file", path.display())
@@ -128,10 +128,6 @@ fn read_directory(path: &Path) -> Result<Vec<Document>> {
         .iter()
         .map(|name| read(&path.join(name), &directory.read(name, limit::SAVED).with_status(ExitStatus::Failed)?))
         .collect()
-}
-
-fn is_read(name: &str) -> bool {
-    name == STATE || name.ends_with(JSON_SYNTAX)
 }
 
 fn read(path: &Path, bytes: &[u8]) -> Result<Document> {

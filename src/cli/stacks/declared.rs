@@ -175,11 +175,12 @@ pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDi
     for (entry, prefix) in all.iter().filter_map(|entry| Some((entry, prefix(&entry.path)?.to_owned()))) {
         let target = match entry.kind {
             EntryKind::File => Some(entry),
-            EntryKind::Link => match linked(repository, &all, entry, &prefix)? {
-                Linked::Outside => continue,
-                Linked::File(file) => Some(file),
-                Linked::Unclear => None,
-            },
+            EntryKind::Link => {
+                let path = target(entry, &repository.contents(&[entry])?.pop().unwrap_or_default());
+                // One that leads out of the stack's directory was never read.
+                let Some(path) = path.filter(|path| path.starts_with(&prefix)) else { continue };
+                all.iter().find(|entry| entry.path == path && entry.kind == EntryKind::File)
+            }
             EntryKind::Submodule => continue,
         };
         match target.filter(|target| target.size.is_none_or(|size| size <= limit::DEFINITIONS)) {
@@ -202,26 +203,6 @@ pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDi
 /// The directory of a settings file, as a prefix of what is in it; nothing for another file.
 pub fn prefix(path: &str) -> Option<&str> {
     path.strip_suffix(config::FILE).filter(|prefix| prefix.is_empty() || prefix.ends_with('/'))
-}
-
-/// Where a link in the place of a settings file leads.
-enum Linked<'e> {
-    /// Out of the stack's directory: it was never read.
-    Outside,
-    File(&'e TreeEntry),
-    Unclear,
-}
-
-fn linked<'e>(
-    repository: &Repository,
-    all: &'e [TreeEntry],
-    link: &TreeEntry,
-    prefix: &str,
-) -> Result<Linked<'e>, GitError> {
-    let target = target(link, &repository.contents(&[link])?.pop().unwrap_or_default());
-    let Some(target) = target.filter(|target| target.starts_with(prefix)) else { return Ok(Linked::Outside) };
-    let file = all.iter().find(|entry| entry.path == target && entry.kind == EntryKind::File);
-    Ok(file.map_or(Linked::Unclear, Linked::File))
 }
 
 /// The target of a link with these contents, from the repository's top; nothing where it leads out.
