@@ -10,9 +10,9 @@ use anyhow::Context as _;
 
 use crate::api::{self, PendingLists, Reader};
 use crate::cli::args::{ChangeArgs, ScopeArgs};
-use crate::cli::commits::{applied, base, base_settings, dropped};
+use crate::cli::commits::{applied, base, dropped};
 use crate::cli::stacks::declared;
-use crate::cli::stacks::defined_elsewhere::{self, Referrers};
+use crate::cli::stacks::defined_elsewhere::{self, Definitions, Referrers};
 use crate::cli::stacks::shard;
 use crate::cli::{
     CommandResult as _, Connection, Context, ExitStatus, Result, Stack, file, plan_errors, policy, service, settings,
@@ -127,7 +127,7 @@ impl<'c> Session<'c> {
         let change = options.change.cloned().unwrap_or_default();
         let pruned = change.prune_namespace.iter().cloned().collect();
         if let Some(base) = &change.base {
-            let then = base_settings::at(&stack, base, &pruned)?;
+            let then = base::settings_at(&stack, base, &pruned)?;
             stack.settle(Some(&then))?;
         }
         check_pruned(&stack, &pruned)?;
@@ -208,7 +208,7 @@ impl Session<'_> {
         let (plan, listed) = tokio::join!(self.build(check), dropped::listed_before(stack));
         let mut plan = plan?;
         let here = (&*stack.loaded.root, &stack.loaded.config, &stack.repository);
-        let referrers = defined_elsewhere::block(context, here, &mut plan);
+        let referrers = defined_elsewhere::block(context, here, Definitions::Planned, &mut plan);
         refer(&self.source, &mut plan, &self.allow, &referrers).await;
         plan.notes.extend(listed.note());
         for scopes in dropped::scopes(stack, (&self.namespaces(), self.shard), check, listed, &plan) {

@@ -3,7 +3,6 @@
 pub mod applied;
 mod at_commit;
 pub mod base;
-pub mod base_settings;
 mod blame;
 pub mod dropped;
 mod moved;

@@ -18,7 +18,7 @@ use crate::report::safe;
 
 /// What a plan has of the definitions of its own stack as they are now.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Definitions {
+pub enum Definitions {
     /// It is made of them.
     Planned,
     /// They may define since what it deletes.
@@ -32,13 +32,9 @@ type OwnDirectory<'a> = (&'a Path, &'a Config, &'a LazyRepository);
 pub type Referrers = BTreeMap<Key, Vec<RelatedObject>>;
 
 /// Blocks the deletes of what another stack of the same service defines now, or may define: one of the repository, or of
-/// the repositories and directories that the call is about. What their definitions refer to is returned.
-pub fn block(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) -> Referrers {
-    block_of(context, here, Definitions::Planned, plan)
-}
-
-/// The same, by how the plan is related to the definitions of its own stack.
-fn block_of(context: &Context, here: OwnDirectory<'_>, own: Definitions, plan: &mut Plan) -> Referrers {
+/// the repositories and directories that the call is about. What their definitions refer to is returned. `own` is how the plan
+/// is related to the definitions of its own stack.
+pub fn block(context: &Context, here: OwnDirectory<'_>, own: Definitions, plan: &mut Plan) -> Referrers {
     // A definition that stays may still refer to one that moved.
     let is_referred = |reason: &BlockReason| matches!(reason, BlockReason::Reference(BrokenReference::Deleted(_)));
     let referred = plan.blocked.iter().filter(|blocked| is_referred(&blocked.reason)).map(|blocked| &blocked.key);
@@ -137,7 +133,7 @@ fn elsewhere(
 /// The directory of the stack cannot be read.
 pub fn block_here(context: &Context, config: &Config, plan: &mut Plan) -> Result<Referrers> {
     let root = settings::root(context, settings::directory(context))?;
-    Ok(block_of(context, (&root, config, &LazyRepository::new(context, &root)), Definitions::Later, plan))
+    Ok(block(context, (&root, config, &LazyRepository::new(context, &root)), Definitions::Later, plan))
 }
 
 /// Refuses a plan of a file, or the rest of a run, that deletes what a stack has come to define or to refer to since.
