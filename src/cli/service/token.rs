@@ -64,11 +64,20 @@ fn found(context: &Context, named: Option<&str>, address: &Address) -> Result<Op
     if let Some(text) = from_file(&context.global)? {
         return token(text, "--token-file", false);
     }
-    if let Some(name) = named {
-        return configured(environment, name, address).map(Some);
+    named.map_or(Ok(()), check_name)?;
+    let name = named.unwrap_or(VARIABLE);
+    if let Some((text, source)) = of_variable(environment, name)? {
+        let bound = is_bound(environment, name, address)?;
+        // The author of the configuration could choose any token of the environment.
+        if !bound && name != VARIABLE {
+            return Err(error!(Invalid, "`{name}` is bound to no service: `{name}_URL` is not set")
+                .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));
+        }
+        return token(text, &source, bound);
     }
-    if let Some((text, source)) = of_variable(environment, VARIABLE)? {
-        return token(text, &source, is_bound(environment, VARIABLE, address)?);
+    if named.is_some() {
+        return Err(error!(Invalid, "`token_variable` names `{name}`, which is not set")
+            .hint(format!("set {name}, or {name}_FILE to the path of a file, or give --token-file")));
     }
     match environment.variable(FOREIGN_VARIABLE) {
         Some(text) => token(text.to_owned(), FOREIGN_VARIABLE, false),
@@ -104,22 +113,6 @@ fn check_name(variable: &str) -> Result<()> {
     }
     Err(error!(Invalid, "`token_variable` names `{variable}`, which does not begin with `{VARIABLE}`")
         .hint("a definition's author must not be able to send away another secret; rename the variable"))
-}
-
-/// The token of the variable that the configuration names.
-fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -> Result<GivenToken> {
-    check_name(name)?;
-    let Some((text, source)) = of_variable(environment, name)? else {
-        return Err(error!(Invalid, "`token_variable` names `{name}`, which is not set")
-            .hint(format!("set {name}, or {name}_FILE to the path of a file, or give --token-file")));
-    };
-    let bound = is_bound(environment, name, address)?;
-    // The author of the configuration could choose any token of the environment.
-    if !bound && name != VARIABLE {
-        return Err(error!(Invalid, "`{name}` is bound to no service: `{name}_URL` is not set")
-            .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));
-    }
-    Ok(GivenToken { text, name: source, bound })
 }
 
 /// Whether `VARIABLE_URL` says that the token of `variable` is for this service.
