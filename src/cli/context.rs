@@ -5,6 +5,7 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -14,7 +15,7 @@ use std::time::Instant;
 use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, RequestIds, Secret, TraceParent};
 use crate::cli::args::GlobalArgs;
 use crate::cli::stacks::declared::{self, Declared};
-use crate::cli::{Call, CommandError, Output, ProcessEnvironment};
+use crate::cli::{Call, CommandError, Output, ProcessEnvironment, aside};
 use crate::git::{GitEnvironment, GitError, Repository};
 use crate::load::{Config, Diagnostics, RenderOptions};
 use crate::model::policy::Policy;
@@ -173,6 +174,28 @@ impl Context {
             width: view.width,
             directory: self.environment.directory.as_deref(),
         })
+    }
+
+    /// Asks on stderr whether to do `action`; whatever is to be done must have been shown. `hint` says what a
+    /// call without a terminal can give instead.
+    ///
+    /// # Errors
+    /// Stdin is not a terminal, or the answer is not `yes`: refused, nothing sent.
+    pub async fn confirm(&self, action: &str, hint: &str) -> Result<(), CommandError> {
+        if !self.environment.can_ask {
+            return Err(error!(Refused, "confirmation required, but stdin is not a terminal")
+                .hint(hint)
+                .hint("nothing was sent"));
+        }
+        let mut stderr = std::io::stderr();
+        let asked = write!(stderr, "\nType 'yes' to {action}: ").and_then(|()| stderr.flush());
+        // On a thread of its own: an interrupt does not wait for the answer.
+        let read = || std::io::stdin().lines().next().and_then(Result::ok);
+        let answer = if asked.is_ok() { aside(read).await } else { None };
+        if answer.is_some_and(|line| line.trim() == "yes") {
+            return Ok(());
+        }
+        Err(error!(Refused, "declined: nothing was sent").sum())
     }
 
     /// Keeps an embedded service until [`Context::close`].

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::api::{ApiError, Certainty};
 use crate::drift::Verdict;
 use crate::file::FileError;
 use crate::load::{self, Diagnostic};
@@ -225,6 +226,16 @@ impl CommandError {
         let hint = cause.downcast_ref().and_then(FileError::hint).map(str::to_owned);
         let (hints, details) = (hint.into_iter().collect(), Box::default());
         Self { status, cause, hints, is_sum: false, details }
+    }
+
+    /// The error of a change that the service did not confirm; it says whether the change may have taken effect.
+    pub fn unconfirmed(error: ApiError) -> Self {
+        let (status, hint) = match error.certainty() {
+            Certainty::NotSent => (ExitStatus::Failed, "nothing was sent"),
+            Certainty::Refused => (ExitStatus::Failed, "nothing was changed"),
+            Certainty::Unknown => (ExitStatus::Partly, "it may have taken effect; check before you repeat it"),
+        };
+        Self::new(status, error).hint(hint)
     }
 
     /// The same error where its details are printed already: it is the last line, without `error:`.

@@ -2,7 +2,6 @@
 
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
 use crate::cli::command::prelude::*;
-use crate::cli::output::prompt;
 use crate::load;
 use crate::model::{self, Json, Layout};
 use crate::report::operations::{self, OperationList};
@@ -57,9 +56,9 @@ impl Execute for CallArgs {
             Err(request) => {
                 context.output.rendered_notice(&operations::request(&request, &context.output.message_view()));
                 if !self.yes {
-                    prompt::confirm(context, "call it", "give --yes").await?;
+                    context.confirm("call it", "give --yes").await?;
                 }
-                let answer = connection.writer()?.call(&request).await.map_err(prompt::unconfirmed)?;
+                let answer = connection.writer()?.call(&request).await.map_err(CommandError::unconfirmed)?;
                 context.output.note_change("the call was made");
                 let promised = answer.acknowledges(operation, key.as_ref()).map_err(|failure| {
                     error!(Partly, "the call is not confirmed: {failure}")

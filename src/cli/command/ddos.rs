@@ -9,7 +9,6 @@ use crate::api::ddos::{self, DAYS, DdosEdit, DdosEditError, DdosEvent, DdosFilte
 use crate::api::{ApiError, Certainty, Reader, Writer};
 use crate::cli::args::time::{self, TimeRange};
 use crate::cli::command::prelude::*;
-use crate::cli::output::prompt;
 use crate::report;
 use crate::report::ddos::{DdosEvents, OneDdosEvent};
 
@@ -163,7 +162,7 @@ async fn edit(arguments: &DdosEditArgs, namespace: &Namespace, context: &Context
     }
     context.output.rendered_notice(&report::ddos::edit(&event, &changes, &context.output.message_view()));
     if !arguments.yes {
-        prompt::confirm(context, "edit the event", "give --yes").await?;
+        context.confirm("edit the event", "give --yes").await?;
     }
     write(&writer, namespace, &event, &wanted, context).await
 }
@@ -240,7 +239,7 @@ async fn write(
         }
         // Reads decide whether it took effect.
         Err(DdosEditError::Unconfirmed(error)) if error.certainty() == Certainty::Unknown => Some(error),
-        Err(DdosEditError::Unconfirmed(error)) => return Err(prompt::unconfirmed(error)),
+        Err(DdosEditError::Unconfirmed(error)) => return Err(CommandError::unconfirmed(error)),
     };
     match (settled(writer.reader(), namespace, &event.id, wanted).await, lost) {
         (Ok(left), _) if left.is_empty() => {
@@ -248,7 +247,7 @@ async fn write(
             context.output.answer_line(&format!("Edited DDoS event {}.", event.id));
             Ok(ExitStatus::Done)
         }
-        (_, Some(error)) => Err(prompt::unconfirmed(error)),
+        (_, Some(error)) => Err(CommandError::unconfirmed(error)),
         (Ok(left), None) => {
             context.output.note_change("the event was edited");
             Err(error!(Partly, "the service confirmed the edit, but `{}` is not as wanted", left.join("`, `"))

@@ -5,7 +5,6 @@
 
 pub mod activity;
 pub mod progress;
-pub mod prompt;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -4,7 +4,6 @@
 use std::ops::ControlFlow;
 
 use crate::cli::args::ApprovalArgs;
-use crate::cli::output::prompt;
 use crate::cli::run::PendingRun;
 use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors, policy};
 use crate::plan::{Approval, ApprovalError, ApprovedPlan};
@@ -45,7 +44,7 @@ pub async fn ask<'w>(work: &'w PendingRun<'_>) -> Result<ControlFlow<ExitStatus,
     let changes = plan.changes.len();
     let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
     let hint = format!("give --yes, or --digest {} for exactly this plan", plan.digest().short());
-    prompt::confirm(context, &format!("apply {these}"), &hint).await?;
+    context.confirm(&format!("apply {these}"), &hint).await?;
     Ok(ControlFlow::Continue(approved))
 }
 
@@ -116,6 +115,6 @@ pub async fn ask_to_resume(work: &PendingRun<'_>, left: usize) -> Result<Option<
     if !guards.is_empty() {
         context.output.rendered_notice(&guards);
     }
-    prompt::confirm(context, &format!("resume {} that are left", text::count(left, "change")), "give --yes").await?;
+    context.confirm(&format!("resume {} that are left", text::count(left, "change")), "give --yes").await?;
     Ok(None)
 }

@@ -8,7 +8,6 @@ use futures_util::StreamExt as _;
 use tokio::sync::{Mutex, watch};
 
 use crate::cli::args::ApplyArgs;
-use crate::cli::output::prompt;
 use crate::cli::run::{self, PendingRun, approval, interrupt};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{self, Target};
@@ -190,7 +189,7 @@ async fn ask(
         changes += plan.changes.len();
     }
     let what = format!("apply {} of {}", text::count(changes, "change"), text::count(stacks, "stack"));
-    prompt::confirm(context, &what, &format!("give --yes, or --digest {digest} for exactly these plans")).await
+    context.confirm(&what, &format!("give --yes, or --digest {digest} for exactly these plans")).await
 }
 
 /// Applies the plans in order, one after the other or in waves, until one fails.
