@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::{EventsArgs, EventsRequest};
+use super::EventsRequest;
 use crate::api::Reader;
 use crate::api::events::{self, COUNTED_FIELDS, EventPage};
 use crate::cli::command::prelude::*;
@@ -18,12 +18,8 @@ const COUNTED_AS: [(&str, &str); 3] =
     [("rsp_code", "resp_code"), ("rsp_code_details", "resp_code_details"), ("req_path", "uri")];
 
 /// Counts the events that a question asks for.
-pub async fn run(
-    arguments: &EventsArgs,
-    context: &Context,
-    mut question: EventsRequest,
-    reader: &Reader,
-) -> Result<ExitStatus> {
+pub async fn run(mut question: EventsRequest<'_>, reader: &Reader) -> Result<ExitStatus> {
+    let EventsRequest { arguments, context, .. } = question;
     let to = question.range.until.unwrap_or(question.now);
     let from = question.range.since.unwrap_or_else(|| to.checked_sub(REACH).unwrap_or(to));
     // The report names both ends, so the query has both.
@@ -45,7 +41,7 @@ pub async fn run(
 }
 
 /// Has the service count: one query for all fields.
-async fn ask(fields: &[String], question: &mut EventsRequest, reader: &Reader) -> Result<(u64, Vec<FieldCounts>)> {
+async fn ask(fields: &[String], question: &mut EventsRequest<'_>, reader: &Reader) -> Result<(u64, Vec<FieldCounts>)> {
     let mut aggregations = serde_json::Map::new();
     for (at, field) in fields.iter().enumerate() {
         aggregations.insert(format!("by_{at}"), events::count_by(counted(field)?, VALUES));

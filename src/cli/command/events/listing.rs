@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::{EventsArgs, EventsRequest};
+use super::EventsRequest;
 use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::command::prelude::*;
@@ -13,12 +13,8 @@ use crate::report::event_list::EventList;
 use crate::report::text::{self, digits};
 
 /// Lists the events that a question asks for.
-pub async fn run(
-    arguments: &EventsArgs,
-    context: &Context,
-    mut question: EventsRequest,
-    reader: &Reader,
-) -> Result<ExitStatus> {
+pub async fn run(mut question: EventsRequest<'_>, reader: &Reader) -> Result<ExitStatus> {
+    let EventsRequest { arguments, context, .. } = question;
     let most = if arguments.all { u64::MAX } else { arguments.limit.unwrap_or(u64::from(MOST_EVENTS)) };
     question.query.scroll = most > u64::from(MOST_EVENTS);
     question.query.limit = Some(u32::try_from(most.min(u64::from(MOST_EVENTS))).unwrap_or(MOST_EVENTS));
@@ -90,7 +86,7 @@ async fn batches(pages: &mut Pages<'_>, list: &mut EventList<'_>, most: u64) -> 
 /// The batches of one query, in order.
 pub struct Pages<'a> {
     reader: &'a Reader,
-    question: &'a EventsRequest,
+    question: &'a EventsRequest<'a>,
     page: Option<EventPage>,
     scroll_id: String,
     total: Option<u64>,
@@ -103,7 +99,7 @@ impl<'a> Pages<'a> {
     ///
     /// # Errors
     /// It was not answered.
-    pub async fn first(reader: &'a Reader, question: &'a EventsRequest) -> Result<Self> {
+    pub async fn first(reader: &'a Reader, question: &'a EventsRequest<'a>) -> Result<Self> {
         let page = events::query(reader, &question.query).await.with_status(ExitStatus::Failed)?;
         let (total, batches) = (page.total_hits, BTreeSet::new());
         Ok(Self { reader, question, page: Some(page), scroll_id: String::new(), total, batches })

@@ -63,7 +63,9 @@ pub struct EventsArgs {
 const REACH: &str = "10 minutes";
 
 /// The query of a call.
-struct EventsRequest {
+struct EventsRequest<'a> {
+    arguments: &'a EventsArgs,
+    context: &'a Context,
     query: EventQuery,
     range: TimeRange,
     now: Timestamp,
@@ -77,22 +79,23 @@ impl Execute for EventsArgs {
             return Err(error!(Usage, "`--fields` chooses the columns of a table")
                 .hint("leave out --fields, or give --format table"));
         }
-        let question = EventsRequest::read(self, context.environment.now())?;
+        let question = EventsRequest::read(self, context)?;
         warn(self, &question.query.matches, context);
         let reader = session::service(context).await?.reader()?;
         if self.by.is_empty() {
             // It closes what it began to write.
-            return listing::run(self, context, question, &reader).await;
+            return listing::run(question, &reader).await;
         }
         tokio::select! {
-            status = counts::run(self, context, question, &reader) => status,
+            status = counts::run(question, &reader) => status,
             () = interrupt::interrupted() => Ok(ExitStatus::Interrupted),
         }
     }
 }
 
-impl EventsRequest {
-    fn read(arguments: &EventsArgs, now: Timestamp) -> Result<Self> {
+impl<'a> EventsRequest<'a> {
+    fn read(arguments: &'a EventsArgs, context: &'a Context) -> Result<Self> {
+        let now = context.environment.now();
         let range = TimeRange::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
         let parsed = |text: &String| text.parse::<Match>().context("in `--match`").with_status(ExitStatus::Usage);
         let mut query = EventQuery::new(arguments.namespace.clone());
@@ -103,7 +106,7 @@ impl EventsRequest {
         let until = range.until.or(range.since.map(|_| now));
         query.end_time = until.map(|time| time.to_string());
         query.sort = if arguments.oldest_first { Sort::Ascending } else { Sort::Descending };
-        Ok(Self { query, range, now })
+        Ok(Self { arguments, context, query, range, now })
     }
 
     /// `482 security events in shop, last hour`
