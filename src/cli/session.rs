@@ -442,12 +442,10 @@ fn is_of_directory(context: &Context, config: &Config, run: &str, record: RunRec
     let Some(here) = here.filter(|_| run == "last" && plan.stack.is_none()) else { return Ok(record) };
     let is_in = |files: &DirectoryKeys| plan.changes.iter().any(|change| files.may_define(&change.key));
     let is_elsewhere = || {
-        let top = declared::top(&here);
-        let declared = context.tenants.declared(&top);
-        let directories = declared.iter().flat_map(|all| all.iter()).map(|other| (other, top.join(&other.prefix)));
-        let mut others = directories.filter(|(_, directory)| *directory != here);
+        let declared = context.tenants.declared(&declared::top(&here));
+        let mut others = declared.iter().flat_map(|all| all.iter()).filter(|other| other.path != here);
         plan.made_for().and_then(|made_for| root(Path::new(made_for))).is_some_and(|there| there != here)
-            || others.any(|(other, directory)| is_in(other.texts(&directory)))
+            || others.any(|other| is_in(other.texts()))
     };
     match is_in(&DirectoryKeys::read(&here, &StackFiles::new(config))) || !is_elsewhere() {
         true => Ok(record),

@@ -69,7 +69,7 @@ pub fn scopes(
     for top in top.into_iter().chain(tenants.tops.borrow().iter().cloned()) {
         let directories = tenants.declared(&top);
         let others = directories.iter().flat_map(|all| all.iter());
-        let others = others.filter(|other| top.join(&other.prefix) != stack.loaded.root);
+        let others = others.filter(|other| other.path != *stack.loaded.root);
         let stacks = others.filter_map(|other| other.stacks().ok()).flatten();
         let stacks = stacks.filter(|(environment, config)| environment.is_some() || config.is_stack());
         // What another directory leaves to the call may be of any stack.

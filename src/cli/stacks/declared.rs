@@ -20,6 +20,8 @@ pub type Declared = Rc<[DeclaredDirectory]>;
 pub struct DeclaredDirectory {
     /// Its path from the top of the repository, with a final `/` unless it is the top.
     pub prefix: String,
+    /// Its path in the working tree; empty at a commit.
+    pub path: PathBuf,
     /// The bytes of its settings, or why they cannot be read.
     file: Result<Vec<u8>, String>,
     /// Read from the bytes when something asks.
@@ -60,8 +62,8 @@ impl DefinedObjects {
 }
 
 impl DeclaredDirectory {
-    fn new(prefix: String, file: Result<Vec<u8>, String>) -> Self {
-        Self { prefix, file, settings: OnceCell::new(), texts: OnceCell::new(), defined: RefCell::default() }
+    fn new(prefix: String, path: PathBuf, file: Result<Vec<u8>, String>) -> Self {
+        Self { prefix, path, file, settings: OnceCell::new(), texts: OnceCell::new(), defined: RefCell::default() }
     }
 
     /// The path of its settings file from the top.
@@ -90,24 +92,19 @@ impl DeclaredDirectory {
         Ok([(None, config)].into_iter().chain(environments))
     }
 
-    /// What its files in the working tree, where it is `directory`, may define by their texts alone.
-    pub fn texts(&self, directory: &Path) -> &DirectoryKeys {
+    /// What its files in the working tree may define by their texts alone.
+    pub fn texts(&self) -> &DirectoryKeys {
         let files = || self.config().map_or_else(|_| StackFiles::new(&Config::default()), StackFiles::new);
-        self.texts.get_or_init(|| DirectoryKeys::read(directory, &files()))
+        self.texts.get_or_init(|| DirectoryKeys::read(&self.path, &files()))
     }
 
     /// What they define in an environment with these variables of the call, and without them, as another call has them.
     /// Each stack of a call may ask, and it is loaded once.
-    pub fn defined(
-        &self,
-        directory: &Path,
-        environment: Option<&str>,
-        variables: &BTreeMap<String, String>,
-    ) -> Defined {
+    pub fn defined(&self, environment: Option<&str>, variables: &BTreeMap<String, String>) -> Defined {
         let load = |variables: BTreeMap<String, String>| {
             let environment = environment.map(str::to_owned);
             let options = LoadOptions { environment, variables, is_one_of_several: true, ..LoadOptions::default() };
-            let loaded = load::directory(directory, &options).map_err(|problems| problems.summary())?;
+            let loaded = load::directory(&self.path, &options).map_err(|problems| problems.summary())?;
             Ok(DefinedObjects::of(loaded.desired))
         };
         let load_all = || match (variables.is_empty(), load(BTreeMap::new())) {
@@ -159,7 +156,7 @@ pub fn in_tree(top: &Path) -> Result<Vec<DeclaredDirectory>, String> {
         let file = Directory::open(&path).and_then(|directory| directory.read(config::FILE, limit::DEFINITIONS));
         let below = slashed(path.strip_prefix(top).unwrap_or(&path));
         let prefix = if below.is_empty() { below } else { format!("{below}/") };
-        DeclaredDirectory::new(prefix, file.map_err(|error| error.to_string()))
+        DeclaredDirectory::new(prefix, path, file.map_err(|error| error.to_string()))
     });
     Ok(declared.collect())
 }
@@ -189,13 +186,14 @@ pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDi
                 readable.push(prefix);
             }
             None => {
-                declared.push(DeclaredDirectory::new(prefix, Err("it is a link or larger than allowed".to_owned())));
+                let why = "it is a link or larger than allowed".to_owned();
+                declared.push(DeclaredDirectory::new(prefix, PathBuf::new(), Err(why)));
             }
         }
     }
     let contents = repository.contents(&read)?;
     let files = readable.into_iter().zip(contents);
-    declared.extend(files.map(|(prefix, bytes)| DeclaredDirectory::new(prefix, Ok(bytes))));
+    declared.extend(files.map(|(prefix, bytes)| DeclaredDirectory::new(prefix, PathBuf::new(), Ok(bytes))));
     declared.sort_by(|one, other| one.prefix.cmp(&other.prefix));
     Ok(declared)
 }

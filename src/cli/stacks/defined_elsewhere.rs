@@ -94,14 +94,13 @@ fn elsewhere(
             }
         };
         for other in declared.iter() {
-            let directory = top.join(&other.prefix);
-            let (own, shown) = (directory == here, context.environment.directory_from_here(&directory));
+            let (own, shown) = (other.path == here, context.environment.directory_from_here(&other.path));
             // What a run made is taken back by a rollback, although environments share its definition.
             if own && plan.undone().is_some() {
                 continue;
             }
             let as_own = own.then_some((chosen, definitions));
-            let (mut definers, referring) = service.definers(other, &directory, as_own, keys);
+            let (mut definers, referring) = service.definers(other, as_own, keys);
             definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
             for definer in definers {
                 elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
@@ -204,9 +203,8 @@ pub fn keys(
     };
     let mut found = BTreeMap::new();
     for other in declared.iter() {
-        let directory = top.join(&other.prefix);
-        let shown = context.environment.directory_from_here(&directory);
-        for definer in service.definers(other, &directory, None, keys).0 {
+        let shown = context.environment.directory_from_here(&other.path);
+        for definer in service.definers(other, None, keys).0 {
             let unknown = definer.unknown(&shown);
             let known: &mut Option<String> = found.entry(definer.key).or_insert_with(|| unknown.clone());
             *known = known.take().and(unknown);
@@ -299,7 +297,6 @@ impl<'a> Service<'a> {
     fn definers(
         &self,
         other: &DeclaredDirectory,
-        directory: &Path,
         own: Option<(Option<&str>, Definitions)>,
         keys: &[Key],
     ) -> (Vec<Definer>, Vec<(Key, Referrer)>) {
@@ -307,7 +304,7 @@ impl<'a> Service<'a> {
             Ok(stacks) => stacks.collect(),
             Err(reason) => {
                 let problem = format!("{}: {reason}", config::FILE);
-                let may = keys.iter().filter(|key| other.texts(directory).may_define(key));
+                let may = keys.iter().filter(|key| other.texts().may_define(key));
                 return (may.map(|key| Definer::new(key, None, None, Some(&problem))).collect(), Vec::new());
             }
         };
@@ -321,15 +318,15 @@ impl<'a> Service<'a> {
             if is_own || is_nameless || !self.is_of(config) {
                 continue;
             }
-            let may: Vec<&Key> = keys.iter().filter(|key| other.texts(directory).may_define(key)).collect();
+            let may: Vec<&Key> = keys.iter().filter(|key| other.texts().may_define(key)).collect();
             let is_stack = environment.is_some() || config.is_stack();
-            let is_named = |key: &&Key| is_stack && other.texts(directory).may_name(key);
+            let is_named = |key: &&Key| is_stack && other.texts().may_name(key);
             let named: Vec<&Key> = keys.iter().filter(is_named).collect();
             if may.is_empty() && named.is_empty() {
                 continue;
             }
             let stack = config.stack.as_ref().map(ToString::to_string);
-            match other.defined(directory, environment, &self.variables).as_ref() {
+            match other.defined(environment, &self.variables).as_ref() {
                 Ok(all) => {
                     let (defined, other): (Vec<_>, Vec<_>) = may.into_iter().partition(|key| all.keys.contains(*key));
                     found.extend(defined.into_iter().map(|key| Definer::new(key, stack.clone(), environment, None)));
@@ -415,7 +412,7 @@ mod tests {
             let service = Service { planned, configured: None, takes_unnamed: true, variables };
             for stack in 0..declared.len() {
                 let keys = ["cart", "gone"].map(|name| Key::parse(&format!("n{stack}/{name}")).expect("a key"));
-                let definers = |other| service.definers(other, &top.path().join(&other.prefix), None, &keys).0;
+                let definers = |other| service.definers(other, None, &keys).0;
                 let found: Vec<Key> = declared.iter().flat_map(definers).map(|definer| definer.key).collect();
                 assert_eq!(found, [keys[0].clone()]);
             }
