@@ -212,8 +212,9 @@ impl Session<'_> {
         refer(&self.source, &mut plan, &self.allow, &referrers).await;
         plan.notes.extend(listed.note());
         for scopes in dropped::scopes(stack, (&self.namespaces(), self.shard), check, listed, &plan) {
-            let (namespaces, kinds) = scopes.iter().map(|scope| (scope.namespace.clone(), scope.kind)).unzip();
-            let live = self.source.live(&namespaces, &kinds).await;
+            let (namespaces, kinds): (BTreeSet<_>, _) =
+                scopes.iter().map(|scope| (&scope.namespace, scope.kind)).unzip();
+            let live = self.source.live(Scope::each(namespaces, &kinds)).await;
             plan.source.requests += live.requests;
             let lists = live.lists.iter().filter(|(scope, _)| scopes.contains(scope));
             lists.for_each(|(scope, read)| plan.note_outside(scope, read, &stack.selection));
@@ -280,8 +281,8 @@ impl Session<'_> {
         };
         let mut builder = PlanBuilder::new(plan, input);
         let asked = context.environment.now();
-        let requests =
-            source.read(&self.namespaces(), &stack.loaded.kinds(), |scope, read| builder.take(scope, &read)).await;
+        let (namespaces, kinds) = (self.namespaces(), stack.loaded.kinds());
+        let requests = source.read(Scope::each(&namespaces, &kinds), |scope, read| builder.take(scope, &read)).await;
         // In a copy on which they were applied, the changes that a filter chose are made.
         if !self.filtered.replace(true) {
             stack::check_filters(stack, builder.matched())?;
@@ -555,24 +556,19 @@ impl LiveSource {
         }
     }
 
-    /// Reads these kinds of each of these namespaces, in the order in which they arrive; returns the number of requests.
-    pub async fn read(
-        &self,
-        namespaces: &BTreeSet<Namespace>,
-        kinds: &BTreeSet<KindName>,
-        mut take: impl FnMut(&Scope, ListRead),
-    ) -> u64 {
+    /// Reads these lists, in the order in which they arrive; returns the number of requests.
+    pub async fn read(&self, scopes: impl Iterator<Item = Scope>, mut take: impl FnMut(&Scope, ListRead)) -> u64 {
         match self {
             LiveSource::Service(_, reader, lists) => {
                 let asked = lists.take().unwrap_or_else(|| PendingLists::of(reader.clone()));
-                let mut lists = asked.and(Scope::each(namespaces, kinds));
+                let mut lists = asked.and(scopes);
                 while let Some((scope, read)) = lists.next().await {
                     take(&scope, read);
                 }
                 lists.requests()
             }
             LiveSource::Snapshot(copy, _) => {
-                for scope in Scope::each(namespaces, kinds) {
+                for scope in scopes {
                     take(&scope, api::snapshot::read(copy, &scope));
                 }
                 0
@@ -580,14 +576,10 @@ impl LiveSource {
         }
     }
 
-    /// Reads these kinds of these namespaces.
-    pub async fn live(&self, namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Live {
+    /// Reads these lists.
+    pub async fn live(&self, scopes: impl Iterator<Item = Scope>) -> Live {
         let mut live = Live::default();
-        live.requests = self
-            .read(namespaces, kinds, |scope, read| {
-                live.lists.insert(scope.clone(), read);
-            })
-            .await;
+        live.requests = self.read(scopes, |scope, read| drop(live.lists.insert(scope.clone(), read))).await;
         live
     }
 

@@ -218,8 +218,8 @@ async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<Value
     let noted = plan.notes.iter().filter_map(Note::unnamed).map(|(key, field, _)| (key, field));
     let noted: BTreeSet<(&Key, Field)> = noted.collect();
     let keys: BTreeSet<&Key> = noted.iter().map(|(key, _)| *key).collect();
-    let (namespaces, kinds) = keys.iter().map(|key| (key.namespace.clone(), key.kind)).unzip();
-    let live = session.source.live(&namespaces, &kinds).await;
+    let (namespaces, kinds): (BTreeSet<_>, _) = keys.iter().map(|key| (&key.namespace, key.kind)).unzip();
+    let live = session.source.live(Scope::each(namespaces, &kinds)).await;
     plan_errors::require_all_read(live.unknown(), "nothing was written")?;
     for (key, unit, whole) in keys.into_iter().flat_map(|key| units_of(session, &live, key)) {
         let field = Field::of_unit(&unit);

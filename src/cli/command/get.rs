@@ -7,7 +7,7 @@ use crate::cli::args;
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::load::{self, Config};
-use crate::model::{ListRead, Live, LiveItem, Scope};
+use crate::model::{ListRead, Live, LiveItem};
 use crate::plan::{Selection, UnmatchedFilter};
 use crate::report::facts::unread;
 use crate::report::objects::ObjectListing;

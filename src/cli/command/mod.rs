@@ -55,7 +55,7 @@ mod prelude {
     };
     pub(super) use crate::file::limit;
     pub(super) use crate::kind::KindName;
-    pub(super) use crate::model::{Key, Namespace};
+    pub(super) use crate::model::{Key, Namespace, Scope};
     pub(super) use crate::report::{Format, Report, TextView, safe, text};
 }
 

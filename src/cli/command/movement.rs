@@ -7,7 +7,7 @@ use crate::cli::command::prelude::*;
 use crate::cli::run::{PendingRun, RunLimits};
 use crate::cli::stacks::declared;
 use crate::load::{self, Config, LoadOptions, Loaded};
-use crate::model::{Desired, Name, Scope};
+use crate::model::{Desired, Name};
 use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, Selection};
 use crate::report::fleet;
 
@@ -143,7 +143,7 @@ async fn arrange(
     let mut plan = session.empty_plan(origin, filters, &kinds)?;
     let unchecked = |text: &String| Note::Loaded { text: format!("{text}: what it defines is not checked") };
     plan.notes.extend(other.as_ref().err().map(unchecked));
-    let live = session.source.live(&namespaces, &kinds).await;
+    let live = session.source.live(Scope::each(&namespaces, &kinds)).await;
     let (from, to) = (stacks.from.as_str(), stacks.to.as_str());
     let input = MoveInput { from, to, defined_before, defined_after, selection, live: &live };
     plan::hand_over(plan, input).map_err(|error| match error {

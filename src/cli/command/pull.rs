@@ -8,7 +8,7 @@ use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{DefinitionFile, DefinitionTarget};
 use crate::diff;
-use crate::model::{ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, Scope, WrittenFor};
+use crate::model::{ListRead, Live, LiveItem, LiveObject, Ownership, RelatedObject, WrittenFor};
 use crate::plan::Selection;
 use crate::report::facts::unread;
 

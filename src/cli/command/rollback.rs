@@ -1,5 +1,7 @@
 //! `rollback`: plans the restoration of what a run changed, and saves or applies that plan.
 
+use std::collections::BTreeSet;
+
 use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::command::prelude::*;
@@ -50,8 +52,9 @@ impl Execute for RollbackArgs {
         }
         let source = LiveSource::of(&connection)?;
         let undone = record.undone();
-        let (namespaces, kinds) = undone.lists().into_iter().map(|list| (list.namespace, list.kind)).unzip();
-        let live = source.live(&namespaces, &kinds).await;
+        let (namespaces, kinds): (BTreeSet<_>, _) =
+            undone.lists().into_iter().map(|list| (list.namespace, list.kind)).unzip();
+        let live = source.live(Scope::each(&namespaces, &kinds)).await;
         let mut plan = plan::rollback(RollbackInput {
             undone: &undone,
             live: &live,

@@ -26,7 +26,7 @@ use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
 use crate::model::policy::{GateMode, Gates, Safeguards};
-use crate::model::{Key, Live, RunId, Scope};
+use crate::model::{Key, RunId, Scope};
 use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan};
 use crate::report::facts::plan::resume_of;
 use crate::report::{self, Applied, Format, TextView};
@@ -340,11 +340,8 @@ pub fn made(status: ExitStatus) -> &'static str {
 /// A list in which something would be replaced or deleted could not be read.
 async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, Counts>> {
     let source = LiveSource::of(connection)?;
-    let mut live = Live::default();
-    for (namespace, kinds) in plan.counted() {
-        let of_namespace = source.live(&BTreeSet::from([namespace]), &kinds).await;
-        live.lists.extend(of_namespace.lists);
-    }
+    let counted = plan.counted();
+    let live = source.live(counted.iter().flat_map(|(namespace, kinds)| Scope::each([namespace], kinds))).await;
     if let Some((scope, reason)) = live.unknown().next() {
         let error = error!(Unknown, "could not read `{scope}` to count its objects: {reason}");
         return Err(error.hint("nothing was sent"));

@@ -12,7 +12,6 @@ use crate::cli::settings::{ServiceLocation, VARIABLES};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
 use crate::load::{self, Config, config};
-use crate::model::Scope;
 use crate::report::facts::plan;
 use crate::report::health::{Health, HealthStatus};
 use crate::state::StateStore;

@@ -12,7 +12,7 @@ use crate::cli::service::{self, TokenUse};
 use crate::gate;
 use crate::load::Config;
 use crate::model::policy::{GateMode, Gates};
-use crate::model::{Layout, ListRead, LiveItem, Scope};
+use crate::model::{Layout, ListRead, LiveItem};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
 
