@@ -30,26 +30,30 @@ enum VersionChange {
     Doubt,
 }
 
+/// What two versions of a directory say about the definitions that they name.
+type VersionChanges = BTreeMap<Key, VersionChange>;
+
 /// The commits that removed these definitions from the repository's directory, where that is certain.
 pub fn removals(repository: &Repository, keys: impl IntoIterator<Item = Key>) -> BTreeMap<Key, Commit> {
     let keys: BTreeSet<Key> = keys.into_iter().take(MOST_KEYS).collect();
-    let mut search = Search { repository, left: keys.into_iter().map(|key| (key, Vec::new())).collect() };
-    let mut found = BTreeMap::new();
+    let left: BTreeMap<_, _> = keys.into_iter().map(|key| (key, Vec::new())).collect();
+    let mut search = Search { repository, left, found: BTreeMap::new() };
     if !search.left.is_empty() {
         // What git cannot answer is left open, as what it was not asked.
-        let _ = search.run(&mut found);
+        let _ = search.run();
     }
-    found
+    search.found
 }
 
 struct Search<'a> {
     repository: &'a Repository,
     /// The definitions that are searched for, and the newer commits that touch them in another way.
     left: BTreeMap<Key, Vec<String>>,
+    found: BTreeMap<Key, Commit>,
 }
 
 impl Search<'_> {
-    fn run(&mut self, found: &mut BTreeMap<Key, Commit>) -> Result<(), GitError> {
+    fn run(&mut self) -> Result<(), GitError> {
         let begun = Instant::now();
         let head = self.repository.head()?;
         let steps = self.repository.steps(MOST_COMMITS)?;
@@ -69,21 +73,14 @@ impl Search<'_> {
                 if begun.elapsed() > TIME {
                     return Ok(());
                 }
-                let of_parents: Vec<&BTreeMap<Key, VersionChange>> =
-                    events.by_ref().take(step.parents.len().max(1)).collect();
-                self.examine(step, &of_parents, &head, found)?;
+                let of_parents: Vec<&VersionChanges> = events.by_ref().take(step.parents.len().max(1)).collect();
+                self.examine(step, &of_parents, &head)?;
             }
         }
         Ok(())
     }
 
-    fn examine(
-        &mut self,
-        step: &HistoryCommit,
-        events: &[&BTreeMap<Key, VersionChange>],
-        head: &str,
-        found: &mut BTreeMap<Key, Commit>,
-    ) -> Result<(), GitError> {
+    fn examine(&mut self, step: &HistoryCommit, events: &[&VersionChanges], head: &str) -> Result<(), GitError> {
         let mut removed = Vec::new();
         for (key, doubts) in &mut self.left {
             let of = |event: VersionChange| events.iter().filter(move |events| events.get(key) == Some(&event)).count();
@@ -107,7 +104,7 @@ impl Search<'_> {
                 certain = certain && !self.repository.is_ancestor(&step.id, doubt)?;
             }
             if certain {
-                found.insert(key, Commit { id: step.id.clone(), date: step.date.clone() });
+                self.found.insert(key, Commit { id: step.id.clone(), date: step.date.clone() });
             }
         }
         Ok(())
@@ -132,7 +129,7 @@ impl Search<'_> {
     }
 
     /// What the pairs of commits say about the definitions that are left.
-    fn events(&self, pairs: &[(Option<&str>, &str)]) -> Result<Vec<BTreeMap<Key, VersionChange>>, GitError> {
+    fn events(&self, pairs: &[(Option<&str>, &str)]) -> Result<Vec<VersionChanges>, GitError> {
         let mut changed = self.repository.changed(pairs)?;
         changed.iter_mut().for_each(|files| files.retain(|file| is_definition_path(&file.path)));
         let objects = |file: &ChangedFile| [file.before.clone(), file.after.clone()].into_iter().flatten();
@@ -144,13 +141,8 @@ impl Search<'_> {
     }
 
     /// What the files say about the definitions that they, or other versions of them, name.
-    fn event(
-        &self,
-        files: &[ChangedFile],
-        texts: &BTreeMap<&str, Vec<u8>>,
-        wanted: &WantedKeys<'_>,
-    ) -> BTreeMap<Key, VersionChange> {
-        let mut events: BTreeMap<Key, VersionChange> = BTreeMap::new();
+    fn event(&self, files: &[ChangedFile], texts: &BTreeMap<&str, Vec<u8>>, wanted: &WantedKeys<'_>) -> VersionChanges {
+        let mut events = VersionChanges::new();
         for file in files {
             let defined = |object: &Option<String>| {
                 let text = object.as_ref().map(|object| texts.get(object.as_str()).map_or(&[][..], Vec::as_slice));
