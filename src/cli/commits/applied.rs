@@ -147,28 +147,19 @@ fn applied_definitions(
         return Err(format!("{} commits of unrelated history were applied", newest.len()));
     }
     let at = |commit: &String| {
-        let times = known.get(commit).copied().unwrap_or((Timestamp::MIN, Timestamp::MAX));
-        defined_at(stack, repository, commit, times)
+        let unusable = |why: &str| format!("the definitions at the applied commit {} {why}", short(commit));
+        let unknown = |error: LookupError| unusable(&format!("are unknown: {error}"));
+        let (loaded, root) = base::found_at(stack, repository, commit).map_err(unknown)?;
+        if loaded.desired.definitions.is_empty() {
+            return Err(unusable("are not in this directory"));
+        }
+        let (first, last) = known.get(commit).copied().unwrap_or((Timestamp::MIN, Timestamp::MAX));
+        let keys = loaded.desired.definitions.into_keys().collect();
+        Ok(AppliedCommit { id: commit.clone(), first, last, keys, directory: root.prefix })
     };
     let newest: Vec<AppliedCommit> = newest.iter().map(at).collect::<Result<_, _>>()?;
     let removals = removals(stack, repository, &newest, missing);
     Ok(AppliedDefinitions { newest, lacks, removals })
-}
-
-fn defined_at(
-    stack: &Stack<'_>,
-    repository: &Repository,
-    commit: &str,
-    (first, last): (Timestamp, Timestamp),
-) -> Result<AppliedCommit, String> {
-    let unusable = |why: &str| format!("the definitions at the applied commit {} {why}", short(commit));
-    let unknown = |error: LookupError| unusable(&format!("are unknown: {error}"));
-    let (loaded, root) = base::found_at(stack, repository, commit).map_err(unknown)?;
-    if loaded.desired.definitions.is_empty() {
-        return Err(unusable("are not in this directory"));
-    }
-    let keys = loaded.desired.definitions.into_keys().collect();
-    Ok(AppliedCommit { id: commit.to_owned(), first, last, keys, directory: root.prefix })
 }
 
 /// The endpoints that a commit between the applied ones and the working tree's did not define: an apply of it deleted
