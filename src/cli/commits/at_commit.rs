@@ -17,6 +17,9 @@ use crate::model::Key;
 /// The name of the settings file.
 const SETTINGS: &str = load::config::FILE;
 
+/// What is known of a commit.
+pub type Result<T, E = LookupError> = std::result::Result<T, E>;
+
 /// Why the definitions at a commit are not known.
 #[derive(Debug, thiserror::Error)]
 pub enum LookupError {
@@ -117,7 +120,7 @@ impl<'a> CommitLookup<'a> {
     }
 
     /// Loads the stack as it was.
-    pub fn load(&self) -> Result<StackAtCommit, LookupError> {
+    pub fn load(&self) -> Result<StackAtCommit> {
         let Some(root) = self.root()? else { return Ok(StackAtCommit::Absent) };
         let mut options = self.stack.options().clone();
         if let Some(environment) = &options.environment {
@@ -152,7 +155,7 @@ impl<'a> CommitLookup<'a> {
     }
 
     /// Loads the files of the commit with the settings of now.
-    pub fn load_with_settings_of_now(&self, root: &StackRoot) -> Result<Loaded, LookupError> {
+    pub fn load_with_settings_of_now(&self, root: &StackRoot) -> Result<Loaded> {
         let now = match self.stack.stack {
             StackFile::Found => self.read_now(&format!("{}{SETTINGS}", self.repository.prefix())),
             StackFile::Missing => None,
@@ -162,14 +165,14 @@ impl<'a> CommitLookup<'a> {
 
     /// The settings that the stack had, and where; nothing where it was not there or had none. For an environment that
     /// they did not define, those that every environment had.
-    pub fn settings(&self) -> Result<Option<(Config, StackRoot)>, LookupError> {
+    pub fn settings(&self) -> Result<Option<(Config, StackRoot)>> {
         let Some(root) = self.root()? else { return Ok(None) };
         let config = self.config(&root, self.stack.options().environment.as_ref())?;
         Ok(config.map(|config| (config, root)))
     }
 
     /// Where the stack was.
-    fn root(&self) -> Result<Option<StackRoot>, LookupError> {
+    fn root(&self) -> Result<Option<StackRoot>> {
         let here = self.repository.prefix();
         let entries = self.repository.entries(self.commit, here)?;
         let settings = self.settings_entry(&entries, here)?;
@@ -217,7 +220,7 @@ impl<'a> CommitLookup<'a> {
     }
 
     /// The settings file in a directory.
-    pub(super) fn settings_entry(&self, entries: &[TreeEntry], prefix: &str) -> Result<Option<StackRoot>, LookupError> {
+    pub(super) fn settings_entry(&self, entries: &[TreeEntry], prefix: &str) -> Result<Option<StackRoot>> {
         let path = format!("{prefix}{SETTINGS}");
         match entries.iter().find(|entry| entry.path == path) {
             Some(entry) if entry.kind == EntryKind::File => {
@@ -229,7 +232,7 @@ impl<'a> CommitLookup<'a> {
     }
 
     /// Another directory in which the stack was, where it is not any more.
-    fn moved_from(&self, all: &[TreeEntry]) -> Result<Option<StackRoot>, LookupError> {
+    fn moved_from(&self, all: &[TreeEntry]) -> Result<Option<StackRoot>> {
         let Some(name) = &self.stack.config.stack else { return Ok(None) };
         let top = self.repository.top();
         let mut found = Vec::new();
@@ -301,7 +304,7 @@ impl<'a> CommitLookup<'a> {
         there.symlink_metadata().is_err() || self.is_linked(Path::new(path).parent())
     }
 
-    pub(super) fn config(&self, root: &StackRoot, environment: Option<&String>) -> Result<Option<Config>, LookupError> {
+    pub(super) fn config(&self, root: &StackRoot, environment: Option<&String>) -> Result<Option<Config>> {
         let Some(object) = &root.settings else { return Ok(None) };
         let bytes = self.repository.blobs(&[object])?.pop().unwrap_or_default();
         let options = LoadOptions {
@@ -318,7 +321,7 @@ impl<'a> CommitLookup<'a> {
         root: &StackRoot,
         settings: Option<Vec<u8>>,
         options: &LoadOptions,
-    ) -> Result<Loaded, LookupError> {
+    ) -> Result<Loaded> {
         let entries = self.repository.entries(self.commit, &root.prefix)?;
         let single = self.single().filter(|_| root.settings.is_none());
         let below = |entry: &TreeEntry| entry.path[root.prefix.len()..].to_owned();
@@ -348,7 +351,7 @@ impl<'a> CommitLookup<'a> {
 
     /// Whether definitions could be reached through a link: by its name, or because it leads to more
     /// than a file of the same commit.
-    fn may_define(&self, link: &TreeEntry, entries: &[TreeEntry], root: &StackRoot) -> Result<bool, LookupError> {
+    fn may_define(&self, link: &TreeEntry, entries: &[TreeEntry], root: &StackRoot) -> Result<bool> {
         if is_source(&link.path) {
             return Ok(true);
         }
@@ -363,7 +366,7 @@ impl<'a> CommitLookup<'a> {
 }
 
 /// Refuses a commit in which a part of the directory's path was no directory.
-fn check_above(all: &[TreeEntry], here: &str) -> Result<(), LookupError> {
+fn check_above(all: &[TreeEntry], here: &str) -> Result<()> {
     let above = |entry: &&TreeEntry| here.strip_prefix(&entry.path).is_some_and(|rest| rest.starts_with('/'));
     all.iter().find(above).map_or(Ok(()), |entry| Err(unreadable(entry)))
 }

@@ -131,7 +131,7 @@ fn desired(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeS
             StackAtCommit::NoEnvironment(_) => return Ok(Desired::default()),
             StackAtCommit::Absent => (Desired::default(), None),
         };
-        with_moved_in(then, desired, root.as_ref(), keys)
+        then.with_moved_in(desired, root.as_ref(), keys)
     };
     let at_tip = with_moved(&tip, tip_past).map_err(tip_error)?;
     if is_one {
@@ -148,18 +148,6 @@ fn desired(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeS
     Ok((at_merge_base.map_err(merge_base_error)?, at_tip))
 }
 
-/// What a commit defines in the stack, and what it defines of these keys elsewhere, from where it was moved.
-fn with_moved_in(
-    then: &CommitLookup<'_>,
-    mut desired: Desired,
-    root: Option<&StackRoot>,
-    keys: &BTreeSet<Key>,
-) -> Result<Desired, LookupError> {
-    let missing = keys.iter().filter(|key| !desired.definitions.contains_key(*key)).cloned().collect();
-    desired.definitions.extend(then.moved_in(&missing, root)?);
-    Ok(desired)
-}
-
 /// The definitions of an environment that neither the merge base nor the tip defines, each with where the stack was, if it
 /// was there. In the environment nothing was defined, so everything in it is new. What the base changed since in the files
 /// that it is made of must not be lost all the same: of these definitions both sides are known, with the settings of now.
@@ -174,7 +162,7 @@ fn new_environment(
     }
     let [before, after] = both.map(|(then, root)| {
         let loaded = root.map(|root| then.load_with_settings_of_now(root)).transpose()?;
-        with_moved_in(then, loaded.map(|loaded| loaded.desired).unwrap_or_default(), root, keys)
+        then.with_moved_in(loaded.map(|loaded| loaded.desired).unwrap_or_default(), root, keys)
     });
     let (mut before, mut after) = (before?, after?);
     before.definitions.retain(|key, definition| {

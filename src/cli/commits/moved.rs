@@ -5,28 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::api::BaseUrl;
-use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, unreadable};
+use crate::cli::commits::at_commit::{CommitLookup, LookupError, Result, StackRoot, unreadable};
 use crate::cli::stacks::declared;
 use crate::file::limit;
 use crate::git::{EntryKind, TreeEntry};
 use crate::load::{self, Config, Diagnostics, Loaded, SourceFile, WantedKeys, is_hidden, is_source};
-use crate::model::{Definition, Key};
+use crate::model::{Definition, Desired, Key};
 
 impl CommitLookup<'_> {
-    /// The definitions of these keys that were in files outside of the stack which are not there any
+    /// What the commit defines in the stack, and what it defines of these keys in files outside of it which are not there any
     /// more, or do not define them any more: a file that is moved into the stack is not new.
-    pub fn moved_in(
+    pub fn with_moved_in(
         &self,
-        keys: &BTreeSet<Key>,
+        mut desired: Desired,
         root: Option<&StackRoot>,
-    ) -> Result<BTreeMap<Key, Definition>, LookupError> {
-        let mut found: BTreeMap<Key, Definition> = BTreeMap::new();
-        if keys.is_empty() {
-            return Ok(found);
+        keys: &BTreeSet<Key>,
+    ) -> Result<Desired> {
+        let missing = keys.iter().filter(|key| !desired.definitions.contains_key(*key));
+        let missing: BTreeSet<Key> = missing.cloned().collect();
+        if missing.is_empty() {
+            return Ok(desired);
         }
+        let mut found: BTreeMap<Key, Definition> = BTreeMap::new();
         let all = self.repository.entries(self.commit, "")?;
         let files = self.changed_outside(&all, root)?;
-        let wanted = WantedKeys::new(keys);
+        let wanted = WantedKeys::new(&missing);
         self.check_links(&wanted, &all, root)?;
         let contents = self.repository.contents(&files)?;
         let settings: Vec<TreeEntry> =
@@ -61,15 +64,12 @@ impl CommitLookup<'_> {
                 };
             }
         }
-        Ok(found)
+        desired.definitions.extend(found);
+        Ok(desired)
     }
 
     /// Files outside of the stack that the working tree no longer has unchanged.
-    fn changed_outside<'e>(
-        &self,
-        all: &'e [TreeEntry],
-        root: Option<&StackRoot>,
-    ) -> Result<Vec<&'e TreeEntry>, LookupError> {
+    fn changed_outside<'e>(&self, all: &'e [TreeEntry], root: Option<&StackRoot>) -> Result<Vec<&'e TreeEntry>> {
         let top = self.repository.top();
         let head = self.repository.head()?;
         let now = self.repository.entries(&head, "")?;
@@ -97,12 +97,7 @@ impl CommitLookup<'_> {
 
     /// Refuses links and submodules outside of the stack that are gone now, where one of the keys
     /// could have been reached through them.
-    fn check_links(
-        &self,
-        wanted: &WantedKeys<'_>,
-        all: &[TreeEntry],
-        root: Option<&StackRoot>,
-    ) -> Result<(), LookupError> {
+    fn check_links(&self, wanted: &WantedKeys<'_>, all: &[TreeEntry], root: Option<&StackRoot>) -> Result<()> {
         let top = self.repository.top();
         // A stack may be below a hidden directory.
         let could = |entry: &&TreeEntry| !is_hidden(&entry.path) || is_source(&entry.path);
@@ -161,7 +156,7 @@ impl CommitLookup<'_> {
         bytes: &[u8],
         settings: &[TreeEntry],
         stacks: &'s mut BTreeMap<String, Result<Loaded, Diagnostics>>,
-    ) -> Result<&'s Result<Loaded, Diagnostics>, LookupError> {
+    ) -> Result<&'s Result<Loaded, Diagnostics>> {
         let mut root = None;
         for (at, _) in entry.path.rmatch_indices('/') {
             root = root.or(self.settings_entry(settings, &entry.path[..=at])?);
