@@ -76,8 +76,22 @@ impl<'c> Session<'c> {
         if options.live.is_some() {
             return Self::compare(stack::open(context, scope)?, options).await;
         }
-        let (stack, connection, lists) = connect(context, scope, options.shard).await?;
-        let source = LiveSource::with(&connection, lists);
+        let early = async {
+            // What is wrong with them is an error of the load.
+            let config = load::settings(&scope.paths[0], &settings::load_options(context)).ok()?;
+            ask(context, &config, options.shard).await.ok()
+        };
+        let (stack, early) = tokio::join!(stack::open_aside(context, scope), early);
+        let stack = stack?;
+        let (connection, lists) = match early {
+            Some(early) => early,
+            None => {
+                // An embedded service that was started for nothing keeps its file.
+                context.close().await;
+                ask(context, &stack.loaded.config, options.shard).await?
+            }
+        };
+        let source = LiveSource::Service(connection.service(), lists.reader().clone(), Cell::new(Some(lists)));
         Self::settled(stack, (source, Some(connection)), options)
     }
 
@@ -367,30 +381,6 @@ fn check_pruned(stack: &Stack<'_>, pruned: &BTreeSet<Namespace>) -> Result<()> {
     Ok(())
 }
 
-/// Loads a stack while its service already answers for the namespaces that its settings list.
-async fn connect<'c>(
-    context: &'c Context,
-    scope: &ScopeArgs,
-    shard: Option<Shard>,
-) -> Result<(Stack<'c>, Connection, PendingLists)> {
-    let early = async {
-        // What is wrong with them is an error of the load.
-        let config = load::settings(&scope.paths[0], &settings::load_options(context)).ok()?;
-        ask(context, &config, shard).await.ok()
-    };
-    let (stack, early) = tokio::join!(stack::open_aside(context, scope), early);
-    let stack = stack?;
-    let (connection, lists) = match early {
-        Some(early) => early,
-        None => {
-            // An embedded service that was started for nothing keeps its file.
-            context.close().await;
-            ask(context, &stack.loaded.config, shard).await?
-        }
-    };
-    Ok((stack, connection, lists))
-}
-
 /// Connects, and asks for the namespaces and kinds that the settings list.
 async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result<(Connection, PendingLists)> {
     let connection = service::connect(context, config).await?;
@@ -533,11 +523,6 @@ impl LiveSource {
     /// Certificates that cannot be used.
     pub fn of(connection: &Connection) -> Result<Self> {
         Ok(LiveSource::Service(connection.service(), connection.reader()?, Cell::new(None)))
-    }
-
-    /// The service, with the lists that it was asked for already.
-    pub fn with(connection: &Connection, lists: PendingLists) -> Self {
-        LiveSource::Service(connection.service(), lists.reader().clone(), Cell::new(Some(lists)))
     }
 
     /// The service, as a plan names it.
