@@ -22,6 +22,11 @@ use crate::run::Outcome;
 /// Stacks of a wave that are named before it is approved.
 const NAMED: usize = 20;
 
+/// What became of planning each stack.
+type Planned<'a> = [StackResult<PendingRun<'a>>];
+/// What became of applying each; nothing of one without changes.
+type Outcomes = Vec<StackResult<Option<Outcome>>>;
+
 /// Plans every stack, asks once, and applies the plans in order.
 ///
 /// # Errors
@@ -94,7 +99,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
 }
 
 /// Whether a wave shows nothing of what the next ones get: one of its stacks cannot be planned, and none has changes.
-fn is_unplanned(wave: &Wave, planned: &[StackResult<PendingRun<'_>>]) -> bool {
+fn is_unplanned(wave: &Wave, planned: &Planned<'_>) -> bool {
     let is_failed = |at: &usize| matches!(planned[*at], Err(NoResult::Failed(_)));
     let has_changes = |at: &usize| planned[*at].as_ref().is_ok_and(|stack| !stack.plan.changes.is_empty());
     wave.stacks.iter().any(is_failed) && !wave.stacks.iter().any(has_changes)
@@ -132,12 +137,7 @@ async fn plan<'a>(arguments: &'a ApplyArgs, member: &'a Member) -> Result<Pendin
 }
 
 /// Checks guards, reads and the digest of all plans; a plan that is refused becomes an error of its stack.
-fn approve(
-    arguments: &ApplyArgs,
-    context: &Context,
-    planned: &mut [StackResult<PendingRun<'_>>],
-    digests: [&Digest; 2],
-) -> Result<()> {
+fn approve(arguments: &ApplyArgs, context: &Context, planned: &mut Planned<'_>, digests: [&Digest; 2]) -> Result<()> {
     for stack in planned {
         let Ok(made) = stack else { continue };
         let Err(refusal) = made.plan.approve(Approval::Given, &made.allow) else { continue };
@@ -163,7 +163,7 @@ async fn ask(
     arguments: &ApplyArgs,
     context: &Context,
     (members, waves): (&[Member], &[Wave]),
-    planned: &[StackResult<PendingRun<'_>>],
+    planned: &Planned<'_>,
     digest: &Digest,
 ) -> Result<()> {
     let shown = || {
@@ -193,12 +193,7 @@ async fn ask(
 }
 
 /// Applies the plans in order, one after the other or in waves, until one fails.
-async fn apply(
-    context: &Context,
-    arguments: &ApplyArgs,
-    waves: &[Wave],
-    planned: &[StackResult<PendingRun<'_>>],
-) -> Vec<StackResult<Option<Outcome>>> {
+async fn apply(context: &Context, arguments: &ApplyArgs, waves: &[Wave], planned: &Planned<'_>) -> Outcomes {
     let list = format!("trueup history{}", context.call.flags("state"));
     let left = format!("the same command again goes on; `{list}` lists the runs");
     let stop = interrupt::watch(context.output.clone(), left).await;
@@ -265,7 +260,7 @@ async fn apply_one(stack: &PendingRun<'_>, is_later: bool, stop: &watch::Receive
 }
 
 /// The results where no run has begun: of a stack without changes none does.
-fn not_begun(planned: &[StackResult<PendingRun<'_>>]) -> Vec<StackResult<Option<Outcome>>> {
+fn not_begun(planned: &Planned<'_>) -> Outcomes {
     let of = |stack: &StackResult<PendingRun<'_>>| match stack {
         Ok(stack) if stack.plan.changes.is_empty() => Ok(None),
         Ok(_) | Err(_) => Err(NoResult::AnotherFailed),
