@@ -87,14 +87,15 @@ pub fn since(context: &Context, revision: &str, below: &[PathBuf], stacks: &[Lis
     let commit = repository.merge_base(revision).map_err(base::failed)?;
     let entries = repository.entries(&commit, "").map_err(base::failed)?;
     let tree: BTreeMap<&str, &TreeEntry> = entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
-    let then = TreeThen { repository, tree };
+    let then = TreeThen { context, repository, tree };
     let changes = then.changes(stacks).map_err(base::failed)?;
-    let removed = then.removed(context, below).map_err(base::failed)?;
+    let removed = then.removed(below).map_err(base::failed)?;
     Ok(ChangedStacks { stacks: changes, removed, commit })
 }
 
 /// The tree of the merge base.
 struct TreeThen<'r> {
+    context: &'r Context,
     repository: &'r Repository,
     tree: BTreeMap<&'r str, &'r TreeEntry>,
 }
@@ -183,7 +184,7 @@ impl<'r> TreeThen<'r> {
     }
 
     /// The stacks of the merge base whose settings are gone, or have lost environments: then with these alone.
-    fn removed(&self, context: &Context, below: &[PathBuf]) -> Result<Vec<StackEntry>, GitError> {
+    fn removed(&self, below: &[PathBuf]) -> Result<Vec<StackEntry>, GitError> {
         let prefixes: Vec<String> =
             below.iter().filter_map(|directory| self.prefix(&real_path_or_given(directory))).collect();
         // A sparse working tree has not removed what it leaves out.
@@ -201,14 +202,13 @@ impl<'r> TreeThen<'r> {
         let file = |entry: &&'r TreeEntry| behind.get(entry.path.as_str()).copied().unwrap_or(*entry);
         let files: Vec<&TreeEntry> = settings.iter().map(file).collect();
         let contents = files.iter().map(|file| file.kind).zip(self.repository.contents(&files)?);
-        let removed = settings.into_iter().zip(contents).map(|(entry, file)| self.removed_stack(context, entry, file));
+        let removed = settings.into_iter().zip(contents).map(|(entry, file)| self.removed_stack(entry, file));
         removed.filter_map(Result::transpose).collect()
     }
 
     /// The stack of a settings file, which had this kind and these bytes; nothing where it has lost nothing.
     fn removed_stack(
         &self,
-        context: &Context,
         entry: &TreeEntry,
         (kind, bytes): (EntryKind, Vec<u8>),
     ) -> Result<Option<StackEntry>, GitError> {
@@ -252,12 +252,12 @@ impl<'r> TreeThen<'r> {
             false => "",
         };
         let by_hand = by_hand.map(|rest| format!("{first}{rest}"));
-        let left = self.left(context, prefix, &config)?;
-        let mut entry = self::entry(context.environment.directory_from_here(&directory), &config);
+        let left = self.left(prefix, &config)?;
+        let mut entry = self::entry(self.context.environment.directory_from_here(&directory), &config);
         // The file need not name the stack where the call does.
         let is_unnamed = has(|config| config.stack.is_none());
-        if let Some((name, _)) = settings::stack_text(context).filter(|_| is_unnamed) {
-            (entry.stack, entry.flags) = (Some(name.to_owned()), context.call.flags("stack"));
+        if let Some((name, _)) = settings::stack_text(self.context).filter(|_| is_unnamed) {
+            (entry.stack, entry.flags) = (Some(name.to_owned()), self.context.call.flags("stack"));
         }
         Ok(Some(StackEntry { change: Some(StackChange::Removed), left, by_hand, ..entry }))
     }
@@ -284,7 +284,7 @@ impl<'r> TreeThen<'r> {
 
     /// What a stack of the merge base defined there and no stack of the working tree defines now, for each of its
     /// environments; nothing if it does not load.
-    fn left(&self, context: &Context, prefix: &str, config: &Config) -> Result<Option<Vec<LeftObjects>>, GitError> {
+    fn left(&self, prefix: &str, config: &Config) -> Result<Option<Vec<LeftObjects>>, GitError> {
         let below = self.below(prefix).filter(|(path, entry)| entry.kind != EntryKind::Submodule && !is_hidden(path));
         let below: Vec<(&str, &TreeEntry)> = below.collect();
         let behind = self.behind(below.iter().map(|(_, entry)| *entry))?;
@@ -311,8 +311,8 @@ impl<'r> TreeThen<'r> {
             };
             let keys: Vec<Key> = loaded.desired.definitions.keys().cloned().collect();
             let top = self.repository.top();
-            let mut elsewhere = defined_elsewhere::keys(context, (top, Some(self.repository)), config, &keys);
-            let deleted = defined_elsewhere::deleted(context, top, config, &keys);
+            let mut elsewhere = defined_elsewhere::keys(self.context, (top, Some(self.repository)), config, &keys);
+            let deleted = defined_elsewhere::deleted(self.context, top, config, &keys);
             elsewhere.extend(deleted.into_iter().map(|key| (key, None)));
             let endpoints: Vec<Key> = keys.iter().filter(|key| !elsewhere.contains_key(key)).cloned().collect();
             let unknown = elsewhere.into_iter().filter_map(|(key, reason)| Some((key, reason?))).collect();
