@@ -13,8 +13,8 @@ use crate::cli::context::PolicyFile;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, settings};
 use crate::file::{self, real_path_or_given};
 use crate::journal::{self, JournalError};
-use crate::load::{Config, Loaded, config};
-use crate::model::policy::{GateMode, Policy, Prune, SafetySettings, SettingChange, Violation, changes};
+use crate::load::{Config, config};
+use crate::model::policy::{GateMode, Policy, Prune, SettingChange, Violation, changes};
 use crate::model::{Key, Namespace};
 use crate::plan::{ActionKind, Plan, UndoneRun};
 use crate::report::safe;
@@ -78,32 +78,6 @@ pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a 
 fn permits(context: &Context, is_permitted: impl FnOnce(&Policy) -> Result<(), Violation>) -> Result<()> {
     let Some(file) = &context.policy else { return Ok(()) };
     is_permitted(&file.policy).with_status(ExitStatus::Refused).hint("nothing was sent")
-}
-
-/// Puts the settings in force: of the base and the working tree the stricter, and nothing looser than
-/// the policy allows. Returns the settings that differ, for the reports.
-///
-/// # Errors
-/// The policy is in the repository that it limits, or forbids the stack or a namespace.
-pub fn settle(
-    context: &Context,
-    loaded: &mut Loaded,
-    head: &SafetySettings,
-    base: Option<&SafetySettings>,
-) -> Result<Vec<SettingChange>> {
-    let mut in_force = match base {
-        Some(base) => head.safeguards.stricter(&base.safeguards),
-        None => head.safeguards.clone(),
-    };
-    if let Some(file) = &context.policy {
-        in_force = file.policy.tighten(&in_force);
-    }
-    let changes = changes(base, head, &in_force);
-    loaded.config.safeguards = in_force;
-    let config = &loaded.config;
-    let keys = loaded.desired.definitions.keys();
-    check(context, &loaded.root, config, config.namespaces.iter().chain(keys.map(|key| &key.namespace)))?;
-    Ok(changes)
 }
 
 /// The settings of a configuration that the policy limits.

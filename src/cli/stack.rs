@@ -12,7 +12,7 @@ use crate::cli::{Call, CommandError, CommandResult as _, Context, ExitStatus, Re
 use crate::file::{limit, real_path, slashed};
 use crate::kind::KindName;
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
-use crate::model::policy::{SafetySettings, SettingChange};
+use crate::model::policy::{SafetySettings, SettingChange, changes};
 use crate::model::{Live, Namespace};
 use crate::plan::{MatchedFilters, Plan, Selection, UnmatchedFilter};
 use crate::report::safe;
@@ -161,18 +161,14 @@ fn known_namespaces(stack: &Stack<'_>) -> Result<()> {
     if stack.context.findings.is_some() {
         return if selection.names_one_of(&known) { Ok(()) } else { Err(nothing_selected()) };
     }
-    unknown_namespace(selection, &known, ("the stack has", "it has"))
+    unknown_namespace(selection, &known, ["the stack has", "it has"])
 }
 
 /// Refuses a namespace of the call that is not among `known`.
 ///
 /// # Errors
 /// There is one.
-pub fn unknown_namespace(
-    selection: &Selection,
-    known: &BTreeSet<Namespace>,
-    (whose, they): (&str, &str),
-) -> Result<()> {
+pub fn unknown_namespace(selection: &Selection, known: &BTreeSet<Namespace>, [whose, they]: [&str; 2]) -> Result<()> {
     let Some(unknown) = selection.unknown_namespace(known) else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(Namespace::as_str).collect();
     Err(error!(Usage, "{whose} no namespace `{unknown}`")
@@ -271,13 +267,24 @@ impl Stack<'_> {
         if is_empty { safe::shell(&self.directory) + &self.context.call.settings() } else { self.call() }
     }
 
-    /// Puts the settings in force, as far as policy and base restrict them.
+    /// Puts the settings in force: of the base and the working tree the stricter, and nothing looser than the policy allows.
     ///
     /// # Errors
-    /// Those of [`policy::settle`].
+    /// The policy is in the repository that it limits, or forbids the stack or a namespace.
     pub fn settle(&mut self, base: Option<&SafetySettings>) -> Result<()> {
-        self.setting_changes = policy::settle(self.context, &mut self.loaded, &self.head, base)?;
-        Ok(())
+        let Self { context, loaded, head, .. } = self;
+        let mut in_force = match base {
+            Some(base) => head.safeguards.stricter(&base.safeguards),
+            None => head.safeguards.clone(),
+        };
+        if let Some(file) = &context.policy {
+            in_force = file.policy.tighten(&in_force);
+        }
+        self.setting_changes = changes(base, head, &in_force);
+        loaded.config.safeguards = in_force;
+        let keys = loaded.desired.definitions.keys();
+        let namespaces = loaded.config.namespaces.iter().chain(keys.map(|key| &key.namespace));
+        policy::check(context, &loaded.root, &loaded.config, namespaces)
     }
 }
 

@@ -269,7 +269,7 @@ fn check_filters<T>(members: &[Member], filter: &FilterArgs, done: &[StackResult
         namespaces.extend(member.defined().into_iter().flat_map(|stack| stack.namespaces.iter().cloned()));
     }
     let selection = stack::selection(filter)?;
-    stack::unknown_namespace(&selection, &namespaces, ("the stacks have", "they have"))?;
+    stack::unknown_namespace(&selection, &namespaces, ["the stacks have", "they have"])?;
     selection.unmatched(&matched).map_or(Ok(()), |one| Err(stack::unmatched(one).hint("nothing was sent")))
 }
 
