@@ -9,7 +9,7 @@ use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::load::{self, Loaded, SourceMap};
 use crate::model::{Field, Json, Live, LiveItem};
-use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, Note, Plan, Unchangeable};
+use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, FieldChange, Note, Plan, Unchangeable};
 
 /// What `pull --drift` takes beside its filters.
 #[derive(Debug, Args)]
@@ -96,13 +96,9 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         Some(format!("{prefix}{}:{}", place.file, place.line))
     };
     let is_selected = |key: &Key| stack.selection.selects(key, stack.loaded.desired.definitions.get(key), None);
-    let unnamed = plan.notes.iter().filter_map(|note| match note {
-        Note::Unnamed { key, path, .. } if !arguments.unnamed && is_selected(key) => Some((key, path)),
-        _ => None,
-    });
     let (taken, mut left) = summary(&plan, &edits, &removals, place);
-    let why = "set outside, not named in the file: --unnamed writes it";
-    left.extend(unnamed.map(|(key, path)| line(key, path, place(key, None), why)));
+    let unnamed = left_unnamed(&plan, arguments.unnamed).filter(|(key, ..)| is_selected(key));
+    left.extend(unnamed.map(|(key, path, why)| line(key, path, None, why)));
     left.extend(undefined(&plan));
     for one in
         wanted.iter().filter(|one| edits.adopted.iter().any(|(key, field)| (key, field) == (&one.key, &one.field)))
@@ -185,11 +181,21 @@ fn changes(plan: &Plan) -> impl Iterator<Item = &Change> {
     plan.changes.iter().chain(plan.blocked.iter().filter_map(|held| held.change.as_ref()))
 }
 
+/// The fields that differ for this cause.
+fn fields(plan: &Plan, cause: Cause) -> impl Iterator<Item = (&Key, &FieldChange)> {
+    let fields = changes(plan).flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
+    fields.filter(move |(_, field)| field.cause == cause)
+}
+
+/// The fields with a change of a file that waits for its apply. What they name is compared with what was applied: if they
+/// named more, that change would be taken for one that was made outside.
+fn pending(plan: &Plan) -> BTreeSet<(&Key, &Field)> {
+    fields(plan, Cause::Pending).map(|(key, field)| (key, &field.field)).collect()
+}
+
 /// What was changed outside, and nothing else.
 fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
-    let fields = changes(plan).flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
-    fields
-        .filter(|(_, field)| field.cause == Cause::Drift)
+    fields(plan, Cause::Drift)
         .map(|(key, field)| ValueToAdopt {
             key: key.clone(),
             field: field.field.clone(),
@@ -214,9 +220,10 @@ fn new_secrets(taken: &ValueToAdopt, loaded: &Loaded) -> Vec<String> {
 
 /// Adds the live values that no definition names.
 async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<ValueToAdopt>) -> Result<()> {
+    let pending = pending(plan);
     // What is ignored, or covered by what differs, has no note.
     let noted = plan.notes.iter().filter_map(Note::unnamed).map(|(key, field, _)| (key, field));
-    let noted: BTreeSet<(&Key, Field)> = noted.collect();
+    let noted: BTreeSet<(&Key, Field)> = noted.filter(|(key, field)| !pending.contains(&(*key, field))).collect();
     let keys: BTreeSet<&Key> = noted.iter().map(|(key, _)| *key).collect();
     let (namespaces, kinds): (BTreeSet<_>, _) = keys.iter().map(|key| (&key.namespace, key.kind)).unzip();
     let live = session.source.live(Scope::each(namespaces, &kinds)).await;
@@ -236,6 +243,21 @@ async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<Value
         }
     }
     Ok(())
+}
+
+/// What is set where no definition names it and stays so, and why.
+fn left_unnamed(plan: &Plan, is_taken: bool) -> impl Iterator<Item = (&Key, &str, &'static str)> {
+    let pending = pending(plan);
+    plan.notes.iter().filter_map(move |note| {
+        let Note::Unnamed { key, path, .. } = note else { return None };
+        let waits = Field::of_kind(key.kind, path).is_some_and(|field| pending.contains(&(key, &field)));
+        let why = match (waits, is_taken) {
+            (true, _) => "set outside, not named in the file: apply the change beside it, then --unnamed writes it",
+            (false, false) => "set outside, not named in the file: --unnamed writes it",
+            (false, true) => return None,
+        };
+        Some((key, path.as_str(), why))
+    })
 }
 
 /// The units of a live object that have values which its definition does not name.
