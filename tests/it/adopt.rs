@@ -168,6 +168,19 @@ fn an_environment_takes_its_drift_into_its_overlay_and_leaves_the_shared_definit
 }
 
 #[test]
+fn a_name_that_yaml_takes_for_no_text_is_quoted_in_a_new_overlay_file() {
+    let service = Service::start();
+    let stage = environments(&service);
+    let named = |text: &str| text.replace("name: cart", "name: \"null\"").replace("name: search,", "name: \"true\",");
+    stage.write("stack/more.yaml", &format!("{}---\n{}", named(CART), named(SEARCH)));
+    stage.run("apply stack --env prod --yes --quiet").code(0);
+    service.change("shop/null", |object| object["spec"]["port"] = json!(9999));
+    service.delete("shop/true");
+    stage.run("pull --drift stack --env prod").code(0).stdout_contains("removed in the overlay");
+    stage.run("drift stack --env prod").code(0).stdout_contains("In sync");
+}
+
+#[test]
 fn what_was_deleted_outside_and_the_overlay_changes_is_never_removed_from_the_shared_definitions() {
     let service = Service::start();
     let stage = environments(&service);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::part::parts;
 use super::patch::{Patch, below};
+use super::value::{Surrounding, key_text};
 use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field};
 use crate::file::FileEdit;
 use crate::kind::KindName;
@@ -71,7 +72,8 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
 /// What names a definition.
 fn head(key: &Key) -> String {
     let kind = if key.kind.is_endpoint() { String::new() } else { format!("kind: {}\n", key.kind) };
-    format!("{kind}metadata:\n  name: {}\n  namespace: {}\n", key.name, key.namespace)
+    let [name, namespace] = [key.name.as_str(), key.namespace.as_str()].map(|name| key_text(name, Surrounding::Block));
+    format!("{kind}metadata:\n  name: {name}\n  namespace: {namespace}\n")
 }
 
 /// The text of a file; empty where there is none.

@@ -179,6 +179,13 @@ fn the_settings_list_what_the_definitions_are_of() {
 }
 
 #[test]
+fn a_name_that_yaml_takes_for_no_text_is_quoted() {
+    let stage = Stage::new();
+    run_all(&stage, stage.run("init null --sandbox -n null,true").code(0).text());
+    assert!(stage.read("null/trueup.yaml").contains("stack: 'null'\n"));
+}
+
+#[test]
 fn what_was_written_before_a_file_that_cannot_be_is_named() {
     let stage = Stage::new().file(".github", "a file");
     let ran = stage.run("init mesh --sandbox --pipeline github");

@@ -78,7 +78,7 @@ pub fn settings(stack: &NewStack) -> NewFile {
         }
         None => format!("# The service.\n# base_url: {NO_URL}\n"),
     };
-    let namespaces: Vec<&str> = stack.namespaces.iter().map(Namespace::as_str).collect();
+    let namespaces: Vec<String> = stack.namespaces.iter().map(|namespace| scalar(namespace.as_str())).collect();
     let kinds: Vec<&str> = stack.kinds.iter().map(|kind| kind.as_str()).collect();
     let kinds = match kinds.is_empty() {
         true => String::new(),
@@ -90,16 +90,21 @@ pub fn settings(stack: &NewStack) -> NewFile {
          stack: {}\n\n{base_url}\n\
          # trueup reads these namespaces, and deletes what the stack owns only in them.\n\
          namespaces: [{}]\n{kinds}",
-        stack.name,
+        scalar(stack.name.as_str()),
         namespaces.join(", ")
     );
     NewFile::new(config::FILE, text)
 }
 
+/// A name as YAML reads it back, such as `'null'`.
+fn scalar(name: &str) -> String {
+    safe::yaml(&name).trim_end().to_owned()
+}
+
 /// A definition to begin with.
 pub fn example(stack: &NewStack) -> Option<NewFile> {
     let namespace = stack.namespaces.first()?;
-    let text = EXAMPLE.replace("NAMESPACE", namespace.as_str());
+    let text = EXAMPLE.replace("NAMESPACE", &scalar(namespace.as_str()));
     Some(NewFile::new(format!("{namespace}/example.yaml"), text))
 }
 
