@@ -10,7 +10,7 @@ use crate::cli::call::Call;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
 use crate::diff;
-use crate::file::{FileError, FileMode, limit, real_path, slashed};
+use crate::file::{FileError, FileMode, limit, slashed};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
 use crate::load::{self, Config, LoadOptions, SourceFile};
@@ -51,12 +51,11 @@ impl<'a> DefinitionTarget<'a> {
     /// The stack around the directory that the arguments name.
     ///
     /// # Errors
-    /// The stack cannot be loaded, so that nobody knows which files define what.
+    /// The directory goes up from what does not exist; or the stack cannot be loaded, so that nobody knows which files
+    /// define what.
     pub fn new(arguments: &'a DefinitionFileArgs, context: &Context, mut config: Config) -> Result<Self> {
-        let output = arguments.output.as_path();
-        let there = output.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
-        let rest = output.strip_prefix(there).unwrap_or(output);
-        let full = real_path(there).map(|there| there.join(rest)).unwrap_or_default();
+        let full = file::full(&arguments.output)?;
+        let there = full.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(&full);
         let options = settings::load_options(context);
         let mut call = context.call.clone();
         // `--config` need not name the settings of the directory, which has none of its files and environments then.
@@ -78,7 +77,7 @@ impl<'a> DefinitionTarget<'a> {
         let loaded = loaded.and_then(Result::ok);
         let (defined, removed) = loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
         let files = gathered(defined.iter().map(|(key, definition)| (definition.file.clone(), key.clone())));
-        let below = full.strip_prefix(root).map(slashed).unwrap_or_default();
+        let below = full.strip_prefix(root).ok().filter(|_| has_settings).map(slashed).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = context.global.env.clone();
         Ok(Self { arguments, config, environment, below, has_others, defined, files, removed, call })

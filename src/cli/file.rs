@@ -1,7 +1,7 @@
 //! Files that the caller names: inputs are bounded, and outputs never follow a link.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 
@@ -97,6 +97,28 @@ pub fn write_all<T>(
         };
     }
     Ok(())
+}
+
+/// A directory to write into without links, as far as it exists.
+///
+/// # Errors
+/// It goes up from what does not exist, or what exists cannot be read.
+pub fn full(directory: &Path) -> Result<PathBuf> {
+    let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("."));
+    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+    let rest = directory.strip_prefix(there).unwrap_or(directory);
+    if rest.components().any(|part| part == Component::ParentDir) {
+        let problem = error!(Usage, "`{}` goes up from a directory that does not exist", directory.display());
+        return Err(problem.hint("give it without `..`").hint("nothing was written"));
+    }
+    let full = file::real_path(there)
+        .with_context(|| format!("cannot read `{}`", directory.display()))
+        .with_status(ExitStatus::Failed)?;
+    // `.` has no parts of its own.
+    Ok(rest.components().fold(full, |path, part| match part {
+        Component::Normal(name) => path.join(name),
+        _ => path,
+    }))
 }
 
 /// Removes a file, if it is there.

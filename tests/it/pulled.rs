@@ -426,6 +426,22 @@ fn a_stack_that_cannot_be_read_is_not_written_over() {
     outside.code(0).stdout_contains("Pulled 2").does_not_say("outside of the stack");
 }
 
+#[test]
+fn a_directory_that_is_not_there_yet_is_written_whatever_its_name_is() {
+    let service = Service::start();
+    service.create(&by_hand("cart", 80));
+    let stage = Stage::new().at(&service);
+    stage.run("pull -n shop -o .pulled/new").code(0).stdout_contains("Pulled 1 endpoint into");
+    stage.run("validate .pulled/new").code(0).stdout_contains("1 endpoint");
+    // On Windows `new/..` is where `new` would be, whether it is there or not.
+    if cfg!(unix) {
+        let refused = "`new/../beside` goes up from a directory that does not exist";
+        stage.run("pull -n shop -o new/../beside").code(64).stderr_contains(refused);
+        stage.write("new/empty.yaml", "");
+        stage.run("pull -n shop -o new/../beside").code(0).stdout_contains("Pulled 1 endpoint into");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pull_that_meets_a_link_writes_nothing() {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::api::BaseUrl;
 use crate::cli::Call;
 use crate::cli::command::prelude::*;
-use crate::file::{FileMode, real_path};
+use crate::file::FileMode;
 use crate::load::{self, Config, Loaded, StackFile, config};
 use crate::model::Name;
 
@@ -51,7 +51,7 @@ impl Execute for InitArgs {
     const GLOBALS: GlobalOptions = Some(&["base_url stack sandbox"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let directory = full(&self.directory)?;
+        let directory = file::full(&self.directory)?;
         outside_of_stacks(context, &directory)?;
         let top = top(context, &directory);
         let existing = directory.is_dir().then(|| load::directory(&directory, &settings::load_options(context)));
@@ -163,25 +163,6 @@ fn likely_forge(top: &Path) -> Forge {
     } else {
         Forge::None
     }
-}
-
-/// The directory without links, as far as it exists.
-fn full(directory: &Path) -> Result<PathBuf> {
-    let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("."));
-    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
-    let rest = directory.strip_prefix(there).unwrap_or(directory);
-    if rest.components().any(|part| part == std::path::Component::ParentDir) {
-        let problem = error!(Usage, "`{}` goes up from a directory that does not exist", directory.display());
-        return Err(problem.hint("give it without `..`").hint("nothing was written"));
-    }
-    let full = real_path(there)
-        .with_context(|| format!("cannot read `{}`", directory.display()))
-        .with_status(ExitStatus::Failed)?;
-    // `.` has no parts of its own.
-    Ok(rest.components().fold(full, |path, part| match part {
-        std::path::Component::Normal(name) => path.join(name),
-        _ => path,
-    }))
 }
 
 /// Refuses a directory in another stack or around one: one directory is one stack.
