@@ -8,7 +8,7 @@ use super::{
     ScopeState, WrittenReference, waves,
 };
 use crate::kind::Target;
-use crate::model::{Definition, Key, ListRead, Live};
+use crate::model::{Definition, Key, ListRead, Live, Scope};
 
 /// What definitions refer to within their own tenant.
 type Targets<'f> = BTreeMap<&'f Key, Vec<Target>>;
@@ -118,6 +118,17 @@ pub(super) fn writes(change: &Change, target: &Target) -> bool {
     }
 }
 
+/// Whether an object is not live, as its list says.
+fn is_gone(live: &Live, key: &Key) -> bool {
+    live.lists.get(&key.into()).and_then(ListRead::items).is_some_and(|items| !items.contains_key(key))
+}
+
+/// What the live objects of a list call their tenant.
+fn tenants(read: &ListRead) -> impl Iterator<Item = &String> {
+    let items = read.items().into_iter().flat_map(BTreeMap::values);
+    items.filter_map(|item| item.object()?.tenant.as_ref())
+}
+
 /// Blocks the changes of all that refer in a circle.
 fn block(plan: &mut Plan, circle: &[WrittenReference], reason: impl Fn() -> BrokenReference) {
     let keys: BTreeSet<&Key> = circle.iter().map(|reference| &reference.by).collect();
@@ -195,14 +206,44 @@ impl Plan {
         live.lists.values().for_each(|read| self.learn_tenants(read));
         let own = self.own_tenants();
         self.block_left_out(|change, target, creates| {
-            let is_lost = |key: &Key| {
-                let items = live.lists.get(&key.into()).and_then(ListRead::items);
-                !creates.contains(key) && items.is_some_and(|items| !items.contains_key(key))
-            };
+            let is_lost = |key: &Key| !creates.contains(key) && is_gone(live, key);
             let keys: Vec<Key> = waves::candidates(target, &change.key.namespace).collect();
             let is_written = target.is_of(&own) && writes(change, target);
             keys.first().filter(|_| is_written && keys.iter().all(is_lost)).cloned()
         });
+    }
+
+    /// The lists, as far as this plan read them, of what it writes references to and does not create.
+    pub fn referred_lists(&self) -> BTreeSet<Scope> {
+        let lists = self.referred().flat_map(|(.., keys)| keys).map(|key| Scope::from(&key));
+        lists.filter(|list| self.scope.contains_key(list)).collect()
+    }
+
+    /// A reference that this part of a plan, which was made earlier, would write to an object that is gone by now, as far as
+    /// its list was read. What the `whole` plan deletes was allowed to go.
+    pub fn lost_reference(&self, whole: &Plan, live: &Live) -> Option<WrittenReference> {
+        let named: BTreeSet<String> = live.lists.values().flat_map(tenants).cloned().collect();
+        let own = if named.is_empty() { self.own_tenants() } else { named };
+        let deleted: BTreeSet<&Key> = whole.deletes().collect();
+        let is_lost = |key: &Key| !deleted.contains(key) && is_gone(live, key);
+        let mut lost = self.referred().filter(|(_, target, keys)| target.is_of(&own) && keys.iter().all(is_lost));
+        let (change, target, keys) = lost.next()?;
+        Some(WrittenReference { by: change.key.clone(), path: target.path, target: keys.into_iter().next()? })
+    }
+
+    /// The references that this plan writes to what it does not create, each with the keys that it may mean.
+    fn referred(&self) -> impl Iterator<Item = (&Change, Target, Vec<Key>)> {
+        let is_created = |action: &Action| matches!(action.kind(), ActionKind::Create | ActionKind::Recreate);
+        let created = self.changes.iter().filter(move |change| is_created(&change.action));
+        let created: BTreeSet<&Key> = created.map(|change| &change.key).collect();
+        let written = self.changes.iter().flat_map(|change| {
+            let targets = waves::afterwards(change).map(|after| waves::targets(&after)).unwrap_or_default();
+            targets.into_iter().filter(|target| writes(change, target)).map(move |target| {
+                let keys: Vec<Key> = waves::candidates(&target, &change.key.namespace).collect();
+                (change, target, keys)
+            })
+        });
+        written.filter(move |(.., keys)| !keys.iter().any(|key| created.contains(key)))
     }
 
     /// Blocks the changes with a reference to an object that is not created: `left_out` finds it with what this plan creates.
@@ -230,9 +271,7 @@ impl Plan {
 
     /// Notes what the live objects of a list call their tenant.
     pub(super) fn learn_tenants(&mut self, read: &ListRead) {
-        let items = read.items().into_iter().flat_map(BTreeMap::values);
-        let tenants = items.filter_map(|item| item.object()?.tenant.as_ref());
-        for tenant in tenants {
+        for tenant in tenants(read) {
             if !self.live_tenants.contains(tenant) {
                 self.live_tenants.insert(tenant.clone());
             }

@@ -3,8 +3,8 @@
 
 use crate::cli::args::ApplyArgs;
 use crate::cli::command::prelude::*;
-use crate::cli::run::{PendingRun, RunLimits, approval, document};
-use crate::cli::stacks::targets::Targets;
+use crate::cli::run::{self, PendingRun, RunLimits, approval, document};
+use crate::cli::stacks::targets::{self, Targets};
 use crate::cli::stacks::{defined_elsewhere, rollout};
 use crate::journal;
 use crate::plan::Plan;
@@ -44,6 +44,7 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
     let allow = settings::allow(&arguments.change.allow)?;
     policy::permits_changes(context, &config, &plan, &arguments.change.prune_namespace).await?;
     defined_elsewhere::refuse(context, &config, &plan)?;
+    run::refuse_lost_references(&connection, &plan, &plan).await?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let decision = &arguments.decision;
     PendingRun { context, decision, plan, connection, allow, view, trust }.approve_and_apply().await
@@ -84,6 +85,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let rest = record.rest();
     policy::permits_changes(context, &config, &rest, &arguments.change.prune_namespace).await?;
     defined_elsewhere::refuse(context, &config, &rest)?;
+    run::refuse_lost_references(&connection, plan, &rest).await?;
     let view = settings::view(context, plan);
     let allow = settings::allow(&arguments.change.allow)?;
     let trust = match left {

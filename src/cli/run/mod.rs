@@ -26,8 +26,8 @@ use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
 use crate::model::policy::{GateMode, Gates, Safeguards};
-use crate::model::{Key, RunId, Scope};
-use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan};
+use crate::model::{Key, Live, RunId, Scope};
+use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan, WrittenReference};
 use crate::report::facts::plan::resume_of;
 use crate::report::{self, Applied, Format, TextView};
 use crate::run::{Outcome, RunHeader, RunRecord};
@@ -339,12 +339,31 @@ pub fn made(status: ExitStatus) -> &'static str {
 /// # Errors
 /// A list in which something would be replaced or deleted could not be read.
 async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, Counts>> {
-    let source = LiveSource::of(connection)?;
     let counted = plan.counted();
-    let live = source.live(counted.iter().flat_map(|(namespace, kinds)| Scope::each([namespace], kinds))).await;
+    let lists = counted.iter().flat_map(|(namespace, kinds)| Scope::each([namespace], kinds));
+    Ok(plan.counts(&read_again(connection, lists, "to count its objects").await?))
+}
+
+/// Refuses a plan of a file, or the rest of a run, that would write a reference to an object that is gone by now, as far as
+/// the `whole` plan read its list.
+///
+/// # Errors
+/// It would, or that list could not be read.
+pub async fn refuse_lost_references(connection: &Connection, whole: &Plan, rest: &Plan) -> Result<()> {
+    let live = read_again(connection, rest.referred_lists(), "to find what the plan refers to").await?;
+    let Some(WrittenReference { by, target, .. }) = rest.lost_reference(whole, &live) else { return Ok(()) };
+    Err(error!(Refused, "`{by}` would refer to `{target}`, which is gone by now")
+        .hint("plan again: the new plan says what to do about it")
+        .hint("nothing was sent"))
+}
+
+/// Reads what an earlier call has read.
+async fn read_again(connection: &Connection, lists: impl IntoIterator<Item = Scope>, purpose: &str) -> Result<Live> {
+    let source = LiveSource::of(connection)?;
+    let live = source.live(lists).await;
     if let Some((scope, reason)) = live.unknown().next() {
-        let error = error!(Unknown, "could not read `{scope}` to count its objects: {reason}");
+        let error = error!(Unknown, "could not read `{scope}` {purpose}: {reason}");
         return Err(error.hint("nothing was sent"));
     }
-    Ok(plan.counts(&live))
+    Ok(live)
 }

@@ -244,3 +244,78 @@ fn what_a_definition_of_another_stack_refers_to_is_not_deleted_without_consent()
     stage.run(&format!("apply saved.json --config checks/trueup.yaml {allow} --yes")).code(0).stderr_ignored();
     assert_eq!(service.requests("DELETE"), 1);
 }
+
+#[test]
+fn no_saved_plan_and_no_resume_writes_a_reference_to_what_is_gone_by_now() {
+    let service = Service::start();
+    let settings = |stack: &str| format!("stack: {stack}\nnamespaces: [shop]\nkinds: [origin_pool, healthcheck]\n");
+    let mut stage = Stage::new()
+        .at(&service)
+        .file("checks/trueup.yaml", &settings("checks"))
+        .file("checks/check.yaml", CHECK)
+        .file("both/check.yaml", CHECK);
+    for stack in ["pools", "both", "narrow"] {
+        stage = stage.file(&format!("{stack}/trueup.yaml"), &settings(stack));
+        stage = stage.file(&format!("{stack}/pool.yaml"), POOL);
+    }
+    // The plan itself creates the target, or its stack does not have the kind of it.
+    stage.edit("narrow/trueup.yaml", ", healthcheck", "");
+    for stack in ["both", "narrow"] {
+        stage.run(&format!("plan {stack} -o {stack}.json --quiet")).code(0);
+    }
+    stage.run("apply checks --yes --quiet").code(0);
+    stage.run("plan pools -o pools.json --quiet").code(0);
+    let digest = stage.run("plan pools --format json").json()["digest"].as_str().expect("a digest").to_owned();
+    stage.run("snapshot pools -o live.json --quiet").code(0);
+    stage.run("plan pools --live live.json -o offline.json --quiet").code(0);
+    service.misbehave("rules: [{operation: origin_pool-create, status: {code: 403}}]");
+    stage.run("apply pools --yes --quiet").code(1);
+    service.misbehave("rules: []");
+    let delete = |kind: &str, name: &str| {
+        let path = format!("/api/config/namespaces/shop/{kind}/{name}");
+        assert_eq!(service.send("DELETE", &path, None).0, 200, "{path}");
+    };
+    delete("healthchecks", "alive");
+    let before = service.requests("POST");
+    let with_digest = format!("pools.json --digest {digest}");
+    let calls = ["--resume last --yes", "pools.json --yes", "offline.json --yes", &with_digest];
+    let calls = calls.map(|call| format!("apply {call} --config pools/trueup.yaml --quiet"));
+    for call in &calls {
+        let refused = stage.run(call);
+        refused.code(6).stderr_contains("nothing was sent");
+        let lost = "`origin_pool:shop/cart` would refer to `healthcheck:shop/alive`, which is gone by now";
+        refused.stderr_contains(lost);
+    }
+    service.misbehave("rules: [{operation: healthcheck-list, status: {code: 403}}]");
+    for call in &calls {
+        stage.run(call).code(5).stderr_contains("could not read `healthcheck:shop`");
+    }
+    service.misbehave("rules: []");
+    assert_eq!(service.requests("POST"), before);
+    let others = ["narrow", "both"].map(|stack| format!("apply {stack}.json --config {stack}/trueup.yaml --yes -q"));
+    for call in others.iter().chain(&calls) {
+        stage.run(call).code(0);
+        delete("origin_pools", "cart");
+    }
+}
+
+#[test]
+fn a_resume_writes_a_reference_to_what_its_run_deleted_with_consent() {
+    let service = Service::start();
+    let shared = CHECK.replace("namespace: shop", "namespace: shared");
+    let pool = POOL.replace("{name: alive}", "{name: alive, namespace: shared}");
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: chain\nnamespaces: [shared, shop]\nkinds: [origin_pool, healthcheck]\n")
+        .file("check.yaml", &shared)
+        .file("ep.yaml", &definition("shared/ep", 80))
+        .applied(".");
+    stage.remove("check.yaml");
+    stage.write("pool.yaml", &pool);
+    service.misbehave("rules: [{operation: origin_pool-create, status: {code: 403}}]");
+    let allow = "--allow referred=healthcheck:shared/alive --allow mass-change";
+    stage.run(&format!("apply . --yes --quiet {allow}")).code(7);
+    service.misbehave("rules: []");
+    assert_eq!(service.requests("DELETE"), 1);
+    stage.run(&format!("apply --resume last --yes --quiet {allow}")).code(0);
+}

@@ -253,6 +253,17 @@ fn a_run_that_ends_between_the_delete_and_the_create_is_finished_by_its_resume()
     assert_eq!(site_type(&service), "CUSTOMER_EDGE");
     stage.run("plan .").code(0).stdout_contains("In sync: 3 ");
 
+    // What will refer to the object waits for its create.
+    let service = Service::start();
+    let stage = changed(&service);
+    stage.write("other.yaml", &format!("{}{AT_SITE}", definition("shop/other", 80)));
+    service.misbehave("rules: [{operation: virtual_site-create, status: {code: 403}}]");
+    stage.run(&format!("apply . --yes --quiet {ALLOW}")).code(7);
+    assert_eq!(site(&service), None);
+    service.misbehave("rules: []");
+    stage.run(&format!("apply --resume last --yes --quiet {ALLOW}")).code(0);
+    stage.run("plan .").code(0).stdout_contains("In sync: 3 ");
+
     // The service refuses the create.
     let service = Service::start();
     let stage = changed(&service);
