@@ -604,6 +604,25 @@ fn where_the_policy_forbids_to_take_over_the_giver_is_proposed_to_give() {
 }
 
 #[test]
+fn what_no_stack_owns_is_adopted_by_the_one_that_defines_it() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", &(settings("one") + "prune: all\n"))
+        .file("a/rest.yaml", &definition("shop/rest", 80))
+        .file("b/trueup.yaml", &settings("two"))
+        .file("b/cart.yaml", &definition("shop/cart", 80))
+        .applied("a")
+        .committed();
+    service.create(&json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 80}}));
+    let plan = stage.run("plan a");
+    plan.code(0).stdout_contains("! blocked shop/cart");
+    let command = plan.text().split("transfer it first: trueup ").nth(1).and_then(|text| text.lines().next());
+    stage.run(&format!("{} --yes", command.expect("a command"))).code(0).stderr_ignored();
+    stage.run("plan a --detailed-exitcode").code(0).stdout_contains("In sync: 1 ");
+}
+
+#[test]
 fn a_definition_that_moves_between_hidden_directories_costs_no_object() {
     let service = Service::start();
     let stage = Stage::new()

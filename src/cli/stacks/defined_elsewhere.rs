@@ -13,7 +13,7 @@ use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, WantedKeys, config, is_definition_path};
 use crate::model::policy::Prune;
 use crate::model::{Key, RelatedObject};
-use crate::plan::{BlockReason, BrokenReference, Note, Plan, Unchangeable};
+use crate::plan::{BlockReason, BrokenReference, Change, Note, Plan, Unchangeable};
 use crate::report::safe;
 
 /// What a plan has of the definitions of its own stack as they are now.
@@ -85,6 +85,8 @@ fn elsewhere(
     let planned = &plan.service.base_url;
     let service = Service { planned, configured, takes_unnamed: true, variables: settings::variables(context) };
     let (chosen, tenants) = (context.global.env.as_deref(), plan.own_tenants());
+    let is_unowned = |change: &&Change| change.action.before().is_some_and(|before| !plan.owns(&before.endpoint));
+    let unowned: BTreeSet<&Key> = plan.with_blocked().filter(is_unowned).map(|change| &change.key).collect();
     for top in tops {
         let declared = match context.tenants.declared(&top) {
             Ok(declared) => declared,
@@ -103,7 +105,8 @@ fn elsewhere(
             let (mut definers, referring) = service.definers(other, as_own, keys);
             definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
             for definer in definers {
-                elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
+                let is_owned = !unowned.contains(&definer.key);
+                elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown, is_owned));
             }
             let is_own = |tenant: &Option<String>| tenant.as_ref().is_none_or(|tenant| tenants.contains(tenant));
             for (key, (by, _)) in referring.into_iter().filter(|(_, (_, tenant))| is_own(tenant)) {
@@ -170,14 +173,17 @@ fn unknown(reason: String) -> BlockReason {
     BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason })
 }
 
-/// The command that transfers what the stack in `directory` defines in this environment from the stack `from`. What the
-/// call sets for its own stack alone would be wrong for the other.
-fn transfer(context: &Context, from: &str, directory: &str, environment: Option<String>) -> Option<String> {
+/// The command that transfers what the stack in `directory` defines in this environment from the stack `from`, or from none.
+/// What the call sets for its own stack alone would be wrong for the other.
+fn transfer(context: &Context, from: Option<&str>, directory: &str, environment: Option<String>) -> Option<String> {
     let Context { call, global, .. } = context;
     let settings = call.clone().with("env", environment).settings();
     let is_own = global.config.is_some() || global.stack.is_some() || !global.var.is_empty();
-    let (from, directory) = (safe::shell(from), safe::shell(directory));
-    (!is_own).then(|| format!("trueup move --from {from} --directory {directory}{settings}"))
+    let directory = safe::shell(directory);
+    (!is_own).then(|| match from.map(safe::shell) {
+        Some(from) => format!("trueup move --from {from} --directory {directory}{settings}"),
+        None => format!("trueup apply {directory} --adopt{settings}"),
+    })
 }
 
 /// The command by which the stack of a plan gives an object away: it needs no consent to take over what is foreign.
@@ -255,8 +261,8 @@ impl Definer {
         self.problem.as_ref().map(|problem| format!("{directory}{place} may define it: {problem}"))
     }
 
-    /// Why the delete of what it defines is blocked.
-    fn reason(self, context: &Context, plan: &Plan, directory: &str) -> BlockReason {
+    /// Why the delete of what it defines is blocked, which the stack of the plan owns or no stack does.
+    fn reason(self, context: &Context, plan: &Plan, directory: &str, is_owned: bool) -> BlockReason {
         if let Some(reason) = self.unknown(directory) {
             return unknown(reason);
         }
@@ -265,7 +271,8 @@ impl Definer {
         let from = plan.stack.as_deref().filter(|_| !same_stack);
         let transfer = from.zip(stack.as_deref()).and_then(|(from, to)| {
             match policy::permits_names(context, &[format!("foreign-stack={key}")]) {
-                Ok(()) => transfer(context, from, directory, environment.clone()),
+                _ if !is_owned => transfer(context, None, directory, environment.clone()),
+                Ok(()) => transfer(context, Some(from), directory, environment.clone()),
                 Err(_) => gift(context, plan, to, &key),
             }
         });
