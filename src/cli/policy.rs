@@ -205,7 +205,10 @@ pub async fn permits_changes(context: &Context, config: &Config, plan: &Plan, pr
 }
 
 /// The record of the run that a rollback undoes, where it is kept here.
-async fn undone_run(context: &Context, plan: &Plan) -> Result<Option<RunRecord>> {
+///
+/// # Errors
+/// It cannot be read.
+pub async fn undone_run(context: &Context, plan: &Plan) -> Result<Option<RunRecord>> {
     let Some(run) = plan.undone().cloned() else { return Ok(None) };
     match settings::ask_state(context, move |store| journal::load(store, &run)).await? {
         Err(JournalError::NoRun { .. }) => Ok(None),

@@ -213,10 +213,10 @@ impl Plan {
         });
     }
 
-    /// The lists, as far as this plan read them, of what it writes references to and does not create.
-    pub fn referred_lists(&self) -> BTreeSet<Scope> {
+    /// The lists of what it writes references to and does not create, as far as `read` has them.
+    pub fn referred_lists(&self, read: &BTreeMap<Scope, ScopeState>) -> BTreeSet<Scope> {
         let lists = self.referred().flat_map(|(.., keys)| keys).map(|key| Scope::from(&key));
-        lists.filter(|list| self.scope.contains_key(list)).collect()
+        lists.filter(|list| read.contains_key(list)).collect()
     }
 
     /// A reference that this part of a plan, which was made earlier, would write to an object that is gone by now, as far as

@@ -44,7 +44,7 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, plan:
     let allow = settings::allow(&arguments.change.allow)?;
     policy::permits_changes(context, &config, &plan, &arguments.change.prune_namespace).await?;
     defined_elsewhere::refuse(context, &config, &plan)?;
-    run::refuse_lost_references(&connection, &plan, &plan).await?;
+    run::refuse_lost_references(context, &connection, (&plan, &plan)).await?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let decision = &arguments.decision;
     PendingRun { context, decision, plan, connection, allow, view, trust }.approve_and_apply().await
@@ -85,7 +85,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let rest = record.rest();
     policy::permits_changes(context, &config, &rest, &arguments.change.prune_namespace).await?;
     defined_elsewhere::refuse(context, &config, &rest)?;
-    run::refuse_lost_references(&connection, plan, &rest).await?;
+    run::refuse_lost_references(context, &connection, (plan, &rest)).await?;
     let view = settings::view(context, plan);
     let allow = settings::allow(&arguments.change.allow)?;
     let trust = match left {

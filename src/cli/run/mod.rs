@@ -345,12 +345,18 @@ async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, 
 }
 
 /// Refuses a plan of a file, or the rest of a run, that would write a reference to an object that is gone by now, as far as
-/// the `whole` plan read its list.
+/// the `whole` plan read its list, or that of the run which it undoes.
 ///
 /// # Errors
 /// It would, or that list could not be read.
-pub async fn refuse_lost_references(connection: &Connection, whole: &Plan, rest: &Plan) -> Result<()> {
-    let live = read_again(connection, rest.referred_lists(), "to find what the plan refers to").await?;
+pub async fn refuse_lost_references(
+    context: &Context,
+    connection: &Connection,
+    (whole, rest): (&Plan, &Plan),
+) -> Result<()> {
+    let undone = policy::undone_run(context, whole).await?;
+    let read = undone.as_ref().map_or(&whole.scope, |record| &record.header.plan.scope);
+    let live = read_again(connection, rest.referred_lists(read).into_iter(), "to find what the plan refers to").await?;
     let Some(WrittenReference { by, target, .. }) = rest.lost_reference(whole, &live) else { return Ok(()) };
     Err(error!(Refused, "`{by}` would refer to `{target}`, which is gone by now")
         .hint("plan again: the new plan says what to do about it")
@@ -358,7 +364,7 @@ pub async fn refuse_lost_references(connection: &Connection, whole: &Plan, rest:
 }
 
 /// Reads what an earlier call has read.
-async fn read_again(connection: &Connection, lists: impl IntoIterator<Item = Scope>, purpose: &str) -> Result<Live> {
+async fn read_again(connection: &Connection, lists: impl Iterator<Item = Scope>, purpose: &str) -> Result<Live> {
     let source = LiveSource::of(connection)?;
     let live = source.live(lists).await;
     if let Some((scope, reason)) = live.unknown().next() {

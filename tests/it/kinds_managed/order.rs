@@ -300,6 +300,24 @@ fn no_saved_plan_and_no_resume_writes_a_reference_to_what_is_gone_by_now() {
 }
 
 #[test]
+fn no_saved_rollback_writes_a_reference_to_what_is_gone_by_now() {
+    let service = Service::start();
+    let stage = stack(&service).file("check.yaml", CHECK).file("pool.yaml", POOL);
+    // What is live shows the own tenant.
+    stage.write("spare.yaml", &CHECK.replace("name: alive", "name: spare"));
+    let stage = stage.applied(".");
+    stage.remove("pool.yaml");
+    stage.run("apply . --yes --quiet --allow mass-change").code(0);
+    stage.run("rollback last -o back.json --quiet").code(0);
+    let alive = "/api/config/namespaces/shop/healthchecks/alive";
+    assert_eq!(service.send("DELETE", alive, None).0, 200);
+    let gone = "`origin_pool:shop/cart` would refer to `healthcheck:shop/alive`, which is gone by now";
+    stage.run("apply back.json --yes --quiet").code(6).stderr_contains(gone);
+    stage.run("apply check.yaml --yes --quiet").code(0);
+    stage.run("apply back.json --yes --quiet").code(0);
+}
+
+#[test]
 fn a_resume_writes_a_reference_to_what_its_run_deleted_with_consent() {
     let service = Service::start();
     let shared = CHECK.replace("namespace: shop", "namespace: shared");
