@@ -379,14 +379,16 @@ impl<'a> Fleet<'a> {
     }
 
     /// The commands that apply these plans, if that changes something and is not refused because a list could not be read,
-    /// or because merged work would be reverted; after an apply, the one that applies what has not begun.
+    /// or because merged work would be reverted; after an apply, the one that applies what it did not come to.
     pub(super) fn apply_commands(&self) -> Vec<Command> {
         let Some((digest, call)) = &self.plans else { return Vec::new() };
         if self.command == FleetCommand::Apply {
-            let has_not_begun =
-                |part: &FleetPart<'_>| matches!(part.outcome, Err(NoResult::AnotherFailed | NoResult::Interrupted));
+            let is_left = |part: &FleetPart<'_>| match &part.outcome {
+                Ok(StackReport::Applied(Applied { outcome, .. })) => outcome.interrupted && !outcome.is_done(),
+                result => matches!(result, Err(NoResult::AnotherFailed | NoResult::Interrupted)),
+            };
             let rest = || Command { label: "Apply the rest:", command: format!("trueup apply {call}") };
-            return self.parts.iter().any(has_not_begun).then(rest).into_iter().collect();
+            return self.parts.iter().any(is_left).then(rest).into_iter().collect();
         }
         let plans: Vec<&Plan> = self.plans().map(|(_, plan)| plan).collect();
         let labels = ["Apply exactly these:", "Apply exactly these, once it is allowed:"];
@@ -463,5 +465,52 @@ impl<'a> Fleet<'a> {
         let mut all: Vec<Annotation> = problems.chain(others).collect();
         all.sort_by_key(|remark| remark.level);
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::model::RunId;
+    use crate::plan::Change;
+    use crate::report::sample_tests;
+    use crate::run::{ChangeResult, ChangeStep, Outcome, Verification};
+
+    #[test]
+    fn what_an_interrupt_left_of_a_stack_is_applied_by_the_same_command() {
+        let plan = sample_tests::plan(3, false);
+        let commands = |interrupted: bool, result: ChangeResult| {
+            let step = |change: &Change| ChangeStep::new(change.key.clone(), change.action.kind(), result.clone());
+            let outcome = Outcome {
+                run: RunId::new("run-1").expect("an id"),
+                steps: plan.changes.iter().map(step).collect(),
+                verification: Verification::NotNeeded,
+                interrupted,
+                unhealthy: Vec::new(),
+                requests: 0,
+                milliseconds: 0,
+                verify_milliseconds: 0,
+                unrecorded: false,
+            };
+            let part = FleetPart {
+                directory: "a".to_owned(),
+                environment: None,
+                apart: None,
+                id: String::new(),
+                call: "a".to_owned(),
+                flags: String::new(),
+                command: String::new(),
+                outcome: Ok(StackReport::Applied(Applied { outcome: &outcome, plan: &plan, earlier: BTreeSet::new() })),
+            };
+            let plans = Some((Digest::of_all([&plan]).0, "a b".to_owned()));
+            let fleet = Fleet { plans, ..Fleet::new(FleetCommand::Apply, vec![part]) };
+            fleet.apply_commands().into_iter().map(|command| command.command).collect::<Vec<_>>()
+        };
+        let untried = || ChangeResult::Skipped { reason: "the run was interrupted".to_owned() };
+        assert_eq!(commands(true, untried()), ["trueup apply a b"]);
+        assert!(commands(true, ChangeResult::AlreadyDone).is_empty());
+        assert!(commands(false, untried()).is_empty());
     }
 }
