@@ -334,6 +334,29 @@ fn a_definition_that_is_a_link_is_left_and_the_others_are_edited() {
 }
 
 #[test]
+fn what_an_overlay_does_not_take_over_is_left_at_its_place_in_the_overlay() {
+    let service = Service::start();
+    let settings =
+        "namespaces: [shop]\nfiles: {exclude: [o/**/b.yaml]}\nenvironments:\n  prod: {stack: s, overlay: o}\n";
+    let other = |port: u16| definition("shop/other", port);
+    let mut stage = Stage::new().at(&service).file("trueup.yaml", settings).file("other.yaml", &other(80));
+    for name in ["a", "b", "c"] {
+        stage = stage.file(&format!("{name}.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    // The file of one has another document, that of the next one is not read, and the last one says it already.
+    stage.write("o/shop/a.yaml", "metadata: {name: other, namespace: shop}\nspec: {port: 81}\n");
+    stage.write("o/c.yaml", "metadata: {name: c, namespace: shop}\nspec:\n  port: ${port}\n");
+    stage.edit("trueup.yaml", "namespaces", "variables: {port: 82}\nnamespaces");
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    for key in ["shop/a", "shop/b", "shop/c"] {
+        service.change(key, |object| object["spec"]["port"] = json!(90));
+    }
+    let pulled = stage.run("pull --drift . --env prod");
+    pulled.code(3).stdout_contains("  o/shop/a.yaml  it is written in a way").stdout_contains("  o  an edit in place");
+    pulled.stdout_contains("  o/c.yaml:3  a variable is in it");
+}
+
+#[test]
 fn the_plan_that_is_proposed_has_no_filter_that_the_take_over_left_empty() {
     let service = Service::start();
     let stage = environments(&service);

@@ -96,10 +96,13 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         Some(format!("{prefix}{}:{}", place.file, place.line))
     };
     let is_selected = |key: &Key| stack.selection.selects(key, stack.loaded.desired.definitions.get(key), None);
-    let (taken, mut left) = summary(&plan, &edits, &removals, place);
+    let in_overlay = overlay.map(|directory| edit::overlay_files(&stack.loaded, directory));
+    let in_overlay = |key: &Key| Some(format!("{prefix}{}", in_overlay.as_ref()?(key)?));
+    let mut left = not_edited(&edits, in_overlay, place);
+    let (taken, others) = summary(&plan, &edits, &removals, place);
     let unnamed = left_unnamed(&plan, arguments.unnamed).filter(|(key, ..)| is_selected(key));
-    left.extend(unnamed.map(|(key, path, why)| line(key, path, None, why)));
-    left.extend(undefined(&plan));
+    let unnamed = unnamed.map(|(key, path, why)| line(key, path, None, why));
+    left.extend(others.into_iter().chain(unnamed).chain(undefined(&plan)));
     for one in
         wanted.iter().filter(|one| edits.adopted.iter().any(|(key, field)| (key, field) == (&one.key, &one.field)))
     {
@@ -322,7 +325,22 @@ fn line(key: &Key, what: &str, place: Option<String>, why: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// What was taken over, and what was not, a line for each.
+/// What could not be edited in place, at its place, or in the file of the overlay in which it belongs.
+fn not_edited(
+    edits: &AdoptedEdits,
+    in_overlay: impl Fn(&Key) -> Option<String>,
+    place: impl Fn(&Key, Option<&Field>) -> Option<String>,
+) -> Vec<String> {
+    let not_edited = edits.left.iter().map(|(key, field, reason)| {
+        let written = place(key, Some(field));
+        let is_there = |file: &String| written.as_ref().is_some_and(|place| place.starts_with(&format!("{file}:")));
+        let place = in_overlay(key).filter(|file| !is_there(file)).or_else(|| written.clone());
+        line(key, &field.to_string(), place, &reason.to_string())
+    });
+    not_edited.collect()
+}
+
+/// What was taken over, and what else was not, a line for each.
 fn summary(
     plan: &Plan,
     edits: &AdoptedEdits,
@@ -331,10 +349,7 @@ fn summary(
 ) -> (Vec<String>, Vec<String>) {
     let adopted = edits.adopted.iter().map(|(key, field)| line(key, &field.to_string(), place(key, Some(field)), ""));
     let mut taken: Vec<String> = adopted.collect();
-    let not_edited = edits.left.iter();
-    let mut left: Vec<String> = not_edited
-        .map(|(key, field, reason)| line(key, &field.to_string(), place(key, Some(field)), &reason.to_string()))
-        .collect();
+    let mut left = Vec::new();
     for change in changes(plan) {
         for field in change.fields() {
             let why = match field.cause {

@@ -15,7 +15,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use overlay::{adopt_into_overlay, removal_in_overlay};
+pub use overlay::{adopt_into_overlay, overlay_files, removal_in_overlay};
 use part::parts;
 use patch::Patch;
 

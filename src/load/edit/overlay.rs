@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::part::parts;
 use super::patch::{Patch, below};
 use super::value::{Surrounding, key_text};
-use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field};
+use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field, has_secret};
 use crate::file::FileEdit;
 use crate::kind::KindName;
 use crate::load::careful::{self, SecondReading};
@@ -42,14 +42,25 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
     }
     for one in shared {
         let Some(definition) = loaded.desired.definitions.get(&one.key) else { continue };
-        let file = definition.overlays.iter().rfind(|file| editor.is_in(file)).cloned();
-        let file = file.unwrap_or_else(|| editor.path(&one.key));
+        let file = editor.file_for(definition);
         edits.add(one, editor.adopt(definition, &file, one));
     }
     let changed = editor.files.into_iter().filter(|(_, file)| file.is_changed);
     let edit = |of_file: FileParts| FileEdit { before: of_file.before, now: of_file.parts.concat().into_bytes() };
     edits.files.extend(changed.map(|(file, of_file)| (file, edit(of_file))));
     edits
+}
+
+/// The file of the overlay in `directory` in which a definition that does not lie in it is changed; the directory where a
+/// load would not read that file.
+pub fn overlay_files<'l>(loaded: &'l Loaded, directory: &'l str) -> impl Fn(&Key) -> Option<Arc<str>> + 'l {
+    let editor = OverlayEditor::new(loaded, directory);
+    move |key| {
+        let definition = loaded.desired.definitions.get(key)?;
+        let file = editor.file_for(definition);
+        let is_read = matches!(editor.check(&file), Ok(()) | Err(NotEditable::Link));
+        (!editor.is_in(&definition.file)).then(|| if is_read { file } else { directory.into() })
+    }
 }
 
 /// Where the overlay in `directory` removes a definition that does not lie in it, and the text of a new file that does.
@@ -92,6 +103,8 @@ struct FileParts {
     parts: Vec<String>,
     /// The part of each document, by what it defines or changes.
     of_key: BTreeMap<String, usize>,
+    /// It has no document, but may have comments.
+    is_vacant: bool,
     is_changed: bool,
 }
 
@@ -105,24 +118,31 @@ impl FileParts {
             names.into_iter().map(move |name| (name, at))
         };
         let of_key = parts.iter().enumerate().flat_map(of_part).collect();
-        Self { before: text.into(), parts, of_key, is_changed: false }
+        let is_vacant = SourceText::new(file, text.as_bytes().to_vec())
+            .is_ok_and(|source| Documents::new(&source).all(|tree| tree.is_ok_and(|tree| tree.root.is_none())));
+        Self { before: text.into(), parts, of_key, is_vacant, is_changed: false }
     }
 
-    /// The part with the document of a key; a file without anything gets one.
-    fn part(&self, key: &Key) -> Option<usize> {
-        let is_empty = self.parts.iter().all(String::is_empty);
-        self.of_key.get(&key.to_string()).copied().or(is_empty.then_some(0))
+    /// The part with the document of a key, and its text; a file without a document gets one.
+    fn part(&self, key: &Key) -> Option<(usize, String)> {
+        if let Some(part) = self.of_key.get(&key.to_string()) {
+            return Some((*part, self.parts[*part].clone()));
+        }
+        let comments = self.parts.concat();
+        let end = if comments.is_empty() || comments.ends_with('\n') { "" } else { "\n" };
+        self.is_vacant.then(|| (0, format!("{comments}{end}{}", head(key))))
     }
 
     /// What is read of the file to read a key.
     fn text(&self, key: &Key) -> String {
-        self.part(key).map_or_else(|| self.parts.concat(), |part| self.parts[part].clone())
+        let part = self.of_key.get(&key.to_string());
+        part.map_or_else(|| self.parts.concat(), |part| self.parts[*part].clone())
     }
 
     fn set(&mut self, key: &Key, part: usize, text: String) {
         self.parts[part] = text;
         self.of_key.insert(key.to_string(), part);
-        self.is_changed = true;
+        (self.is_vacant, self.is_changed) = (false, true);
     }
 }
 
@@ -176,6 +196,12 @@ impl<'l> OverlayEditor<'l> {
         format!("{}/{}", self.directory, file_of(key)).into()
     }
 
+    /// The file in which a shared definition is changed: one that does so, else a new one.
+    fn file_for(&self, definition: &Definition) -> Arc<str> {
+        let there = definition.overlays.iter().rfind(|file| self.is_in(file)).cloned();
+        there.unwrap_or_else(|| self.path(&definition.endpoint.key))
+    }
+
     /// Whether a load reads an overlay file as one of this overlay, and it can be written.
     fn check(&self, file: &Arc<str>) -> Result<(), NotEditable> {
         if !self.filter.reads(file, false) || !self.is_in(file) {
@@ -201,11 +227,7 @@ impl<'l> OverlayEditor<'l> {
         }
         let path = field::keys(wanted.key.kind, &wanted.field).unwrap_or_else(|| vec!["spec".to_owned()]);
         let value = with_defaults(wanted.key.kind, &path, (&current, &wanted.live), as_written(wanted, &current));
-        let part = self.files[file].part(&wanted.key).ok_or(NotEditable::Shape)?;
-        let mut text = self.files[file].parts[part].clone();
-        if text.is_empty() {
-            text = head(&wanted.key);
-        }
+        let (part, mut text) = self.files[file].part(&wanted.key).ok_or(NotEditable::Shape)?;
         let mut changes = Vec::new();
         differences(wanted.key.kind, &path, (&current, &value), &mut changes);
         for (path, value) in &changes {
@@ -214,7 +236,7 @@ impl<'l> OverlayEditor<'l> {
         let mut expected = before;
         wanted.field.assign(&mut expected, &current, &value).map_err(|_| NotEditable::Withdrawn)?;
         if changes.is_empty() || self.effective((definition, &source), Some((file, &text))) != Some(expected) {
-            return Err(NotEditable::Withdrawn);
+            return Err(if has_secret(wanted) { NotEditable::Secret } else { NotEditable::Withdrawn });
         }
         let of_file = self.files.get_mut(file).ok_or(NotEditable::Withdrawn)?;
         of_file.set(&wanted.key, part, text);

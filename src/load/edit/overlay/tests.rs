@@ -168,6 +168,50 @@ fn a_text_that_only_escapes_a_variable_is_edited_in_an_overlay() {
 }
 
 #[test]
+fn a_file_of_an_overlay_that_has_only_comments_gets_a_document_and_keeps_them() {
+    let key = Key::parse("shop/cart").expect("a key");
+    let wanted = ValueToAdopt { key, live: 80.into(), field: Field::of_unit("port"), unnamed: None, tenant: None };
+    let document = "metadata:\n  name: cart\n  namespace: shop\nspec: {port: 80}\n";
+    for (comments, before) in
+        [("", ""), ("# ours\n", "# ours\n"), ("---\n# ours", "---\n# ours\n"), ("# a\n---\n---\n", "# a\n---\n---\n")]
+    {
+        let base = ("cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {ip: 10.0.0.7}\n".to_owned());
+        let overlay = ("prod/shop/cart.yaml", comments.to_owned());
+        let loaded = read(&[("trueup.yaml", SETTINGS.to_owned()), base, overlay], "prod");
+        let edits = adopt_into_overlay(&loaded, "prod", std::slice::from_ref(&wanted));
+        let text = edits.files.get("prod/shop/cart.yaml").map(|edit| String::from_utf8_lossy(&edit.now).into_owned());
+        assert_eq!(text, Some(format!("{before}{document}")), "{comments:?}: {:?}", edits.left);
+    }
+}
+
+#[test]
+fn a_list_with_a_secret_is_left_because_of_it() {
+    let pool = "kind: origin_pool
+metadata: {name: cart, namespace: shop}
+spec:
+  origin_servers: [{public_ip: {ip: 192.0.2.1}}]
+  port: 443
+  use_tls:
+    skip_server_verification: {}
+    use_mtls:
+      tls_certificates:
+      - certificate_url: string:///YQ==
+        private_key: {blindfold_secret_info: {location: 'string:///U0VD'}}
+    use_host_header_as_sni: {}
+    tls_config: {default_security: {}}
+";
+    let loaded = read(&[("trueup.yaml", SETTINGS.to_owned()), ("pool.yaml", pool.to_owned())], "prod");
+    let key = loaded.desired.definitions.keys().next().expect("one").clone();
+    let field = Field::of_unit("tls_choice");
+    let mut live = field.value(only(&loaded));
+    let certificates = live.pointer_mut("/use_tls/use_mtls/tls_certificates/0/certificate_url").expect("a certificate");
+    *certificates = "string:///Yz==".into();
+    let wanted = ValueToAdopt { key, live, field, unnamed: None, tenant: None };
+    let edits = adopt_into_overlay(&loaded, "prod", &[wanted]);
+    assert_eq!(edits.left.iter().map(|(_, _, reason)| reason).collect::<Vec<_>>(), [&NotEditable::Secret]);
+}
+
+#[test]
 fn a_value_that_was_edited_since_it_was_loaded_is_left_to_the_next_run() {
     let stack = |port: u16| {
         let base = format!("metadata: {{name: cart, namespace: shop}}\nspec: {{ip: 10.0.0.7, port: {port}}}\n");
