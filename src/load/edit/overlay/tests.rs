@@ -172,9 +172,7 @@ fn a_file_of_an_overlay_that_has_only_comments_gets_a_document_and_keeps_them() 
     let key = Key::parse("shop/cart").expect("a key");
     let wanted = ValueToAdopt { key, live: 80.into(), field: Field::of_unit("port"), unnamed: None, tenant: None };
     let document = "metadata:\n  name: cart\n  namespace: shop\nspec: {port: 80}\n";
-    for (comments, before) in
-        [("", ""), ("# ours\n", "# ours\n"), ("---\n# ours", "---\n# ours\n"), ("# a\n---\n---\n", "# a\n---\n---\n")]
-    {
+    for (comments, before) in [("", ""), ("# ours\n", "# ours\n"), ("# a\n\n# b", "# a\n\n# b\n")] {
         let base = ("cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {ip: 10.0.0.7}\n".to_owned());
         let overlay = ("prod/shop/cart.yaml", comments.to_owned());
         let loaded = read(&[("trueup.yaml", SETTINGS.to_owned()), base, overlay], "prod");
