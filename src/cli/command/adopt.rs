@@ -193,7 +193,8 @@ fn fields(plan: &Plan, cause: Cause) -> impl Iterator<Item = (&Key, &FieldChange
 /// The fields with a change of a file that waits for its apply. What they name is compared with what was applied: if they
 /// named more, that change would be taken for one that was made outside.
 fn pending(plan: &Plan) -> BTreeSet<(&Key, &Field)> {
-    fields(plan, Cause::Pending).map(|(key, field)| (key, &field.field)).collect()
+    let fields = [Cause::Pending, Cause::Both].into_iter().flat_map(|cause| fields(plan, cause));
+    fields.map(|(key, field)| (key, &field.field)).collect()
 }
 
 /// What was changed outside, and nothing else.

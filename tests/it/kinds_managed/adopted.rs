@@ -221,6 +221,14 @@ fn what_no_definition_names_is_written_when_it_is_asked_for() {
     assert!(!text.contains("zone: b") && text.contains("192.0.2.3") && text.contains("# the old one"), "{text}");
     assert!(text.contains("port: 8443   # as everywhere"), "{text}");
     stage.run("plan .").code(0).stdout_contains("192.0.2.2 -> 192.0.2.3").does_not_say("changed here and outside");
+    // Nor where what waits was changed outside as well.
+    let set = |ip: &str| {
+        change(&service, "origin_pools", "cart", |spec| spec["origin_servers"][1]["public_ip"]["ip"] = json!(ip));
+    };
+    set("192.0.2.9");
+    stage.run("pull --drift . --unnamed").code(3).stdout_contains("decide").stdout_contains(waits);
+    assert_eq!(stage.read("pool.yaml"), text);
+    set("192.0.2.2");
     stage.run("apply . --yes").code(0).stderr_ignored();
     stage.run("pull --drift . --unnamed").code(0).stdout_contains("spec.origin_servers");
     assert!(stage.read("pool.yaml").contains("zone: b"));
