@@ -149,8 +149,10 @@ impl Directory {
     pub fn check_edit(&self, below: impl AsRef<Path>, edit: &FileEdit) -> Result<(), FileError> {
         let below = below.as_ref();
         self.check_replace(below)?;
-        let is_same = match self.read(below, edit.before.len() as u64) {
-            Ok(now) => now == edit.before,
+        let longest = edit.before.len().max(edit.now.len());
+        let is_same = match self.read(below, longest as u64) {
+            // One file may have two paths, and both the same edit.
+            Ok(now) => now == edit.before || now == edit.now,
             Err(error) if error.is_missing() => edit.before.is_empty(),
             Err(FileError::TooLarge { .. }) => false,
             Err(error) => return Err(error),

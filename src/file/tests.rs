@@ -249,11 +249,13 @@ fn an_edit_of_a_file_that_somebody_edited_meanwhile_leaves_it() {
     // None is as good as an empty one.
     assert!(is_edited(directory.edit("file", &edit("before"))));
     directory.edit("file", &edit("")).expect("there is none");
-    for other in ["", "no", "now and then", "NOW"] {
+    std::fs::write(path.join("file"), "others").expect("a file");
+    for other in ["", "other", "others and more", "OTHERS"] {
         assert!(is_edited(directory.check_edit("file", &edit(other))), "{other}");
         assert!(is_edited(directory.edit("file", &edit(other))), "{other}");
     }
-    assert_eq!(std::fs::read(path.join("file")).expect("a file"), b"now");
-    directory.edit("file", &edit("now")).expect("nobody edited it");
+    assert_eq!(std::fs::read(path.join("file")).expect("a file"), b"others");
+    directory.edit("file", &edit("others")).expect("nobody edited it");
+    directory.edit("file", &edit("before")).expect("it is made already");
     assert_eq!(directory.names().expect("names"), ["file"]);
 }
