@@ -236,14 +236,17 @@ mod tests {
     fn what_the_base_and_the_working_tree_changed_is_of_both() {
         let mut plan = sample_tests::attributed(sample_tests::plan(10, false));
         plan.blocked.clear();
-        plan.changes.retain(|change| change.key.name.as_str() == "ep-4");
+        plan.changes.retain(|change| change.key.name.as_str() == "ep-7");
         let Action::Replace { fields, .. } = &mut plan.changes[0].action else { panic!("a replace") };
-        for field in fields {
-            (field.attribution, field.changed_here) = (Some(Attribution::BehindBase), true);
+        for (at, field) in fields.iter_mut().enumerate() {
+            (field.cause, field.attribution) = (Cause::Pending, Some(Attribution::BehindBase));
+            field.changed_here = at == 0;
         }
         for format in [Format::Text, Format::Markdown, Format::Html, Format::Sarif] {
             let text = render(&plan, format, &TextView::default());
-            assert!(text.contains("behind base, changed here too"), "{format:?}: {text}");
+            let both = text.matches("behind base, changed here too").count();
+            // Beside the value, and above all of them.
+            assert!(both > 0 && (format != Format::Text || both == 2), "{format:?}: {text}");
             assert!(!text.contains("no difference is from this change\n"), "{format:?}: {text}");
         }
     }

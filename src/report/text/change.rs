@@ -139,7 +139,8 @@ fn field_width(edits: &[ValueEdit]) -> usize {
 fn rows(kind: KindName, fields: &[FieldChange], modified: Option<&str>, view: &TextView) -> String {
     let mut text = String::new();
     // Whose change all of them are is said once, above them.
-    let is_of_several = fields.iter().any(|field| field.attribution != fields[0].attribution);
+    let whose = |field: &FieldChange| (field.attribution, field.changed_here);
+    let is_of_several = fields.iter().any(|field| whose(field) != whose(&fields[0]));
     let edits: Vec<Vec<ValueEdit>> = fields.iter().map(|field| edits::of_field(kind, field)).collect();
     let width = edits.iter().map(|edits| field_width(edits)).max().unwrap_or_default();
     let asides: Vec<Line<'_>> = edits.iter().flatten().map(|edit| aside(edit, modified, is_of_several)).collect();
@@ -156,7 +157,8 @@ fn aside<'a>(edit: &ValueEdit, modified: Option<&'a str>, is_of_several: bool) -
     let last = || modified.and_then(|time| time.get(..10)).map(|day| line![", last on ", code(day)]);
     match (edit.attribution, edit.cause) {
         (Some(_), Some(Cause::Both)) => of_edit(edit).and(last()),
-        (Some(side), _) => line![if is_of_several { side.as_str() } else { "" }],
+        (Some(_), _) if is_of_several => of_edit(edit),
+        (Some(_), _) => Line::default(),
         (None, Some(Cause::Drift)) => line!["changed outside", last()],
         (None, Some(Cause::Both)) => line!["changed here and outside", last()],
         (None, Some(Cause::Pending | Cause::Unannotated) | None) => Line::default(),

@@ -90,7 +90,7 @@ fn heading(part: Part, is_empty: bool, plan: &Plan, view: &TextView) -> String {
     let base = || code(plan.source.base.as_deref().unwrap_or_default());
     let changed_here = |change: &Change| change.changed_here || change.fields().iter().any(|field| field.changed_here);
     let (word, text) = match part {
-        Part::ThisChange if is_empty && plan.changes.iter().any(changed_here) => {
+        Part::ThisChange if is_empty && plan.with_blocked().any(changed_here) => {
             ("no difference is from this change alone", Line::default())
         }
         Part::ThisChange if is_empty => ("no difference is from this change", Line::default()),
