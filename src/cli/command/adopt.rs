@@ -9,7 +9,7 @@ use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::load::{self, Loaded, SourceMap};
 use crate::model::{Field, Json, Live, LiveItem};
-use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, FieldChange, Note, Plan, Unchangeable};
+use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, Note, Plan, Unchangeable};
 
 /// What `pull --drift` takes beside its filters.
 #[derive(Debug, Args)]
@@ -176,30 +176,14 @@ fn shared(context: &Context, loaded: &Loaded, (name, directory): (&str, &str)) {
 fn deleted(plan: &Plan) -> impl Iterator<Item = &Change> {
     let is_deleted =
         |change: &&Change| change.action.kind() == ActionKind::Create && change.cause == Some(Cause::Drift);
-    changes(plan).filter(is_deleted)
-}
-
-/// What differs, also where no apply can change it: a definition can.
-fn changes(plan: &Plan) -> impl Iterator<Item = &Change> {
-    plan.changes.iter().chain(plan.blocked.iter().filter_map(|held| held.change.as_ref()))
-}
-
-/// The fields that differ for this cause.
-fn fields(plan: &Plan, cause: Cause) -> impl Iterator<Item = (&Key, &FieldChange)> {
-    let fields = changes(plan).flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
-    fields.filter(move |(_, field)| field.cause == cause)
-}
-
-/// The fields with a change of a file that waits for its apply. What they name is compared with what was applied: if they
-/// named more, that change would be taken for one that was made outside.
-fn pending(plan: &Plan) -> BTreeSet<(&Key, &Field)> {
-    let fields = [Cause::Pending, Cause::Both].into_iter().flat_map(|cause| fields(plan, cause));
-    fields.map(|(key, field)| (key, &field.field)).collect()
+    plan.with_blocked().filter(is_deleted)
 }
 
 /// What was changed outside, and nothing else.
 fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
-    fields(plan, Cause::Drift)
+    let fields = plan.with_blocked().flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
+    fields
+        .filter(|(_, field)| field.cause == Cause::Drift)
         .map(|(key, field)| ValueToAdopt {
             key: key.clone(),
             field: field.field.clone(),
@@ -224,10 +208,8 @@ fn new_secrets(taken: &ValueToAdopt, loaded: &Loaded) -> Vec<String> {
 
 /// Adds the live values that no definition names.
 async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<ValueToAdopt>) -> Result<()> {
-    let pending = pending(plan);
     // What is ignored, or covered by what differs, has no note.
-    let noted = plan.notes.iter().filter_map(Note::unnamed).map(|(key, field, _)| (key, field));
-    let noted: BTreeSet<(&Key, Field)> = noted.filter(|(key, field)| !pending.contains(&(*key, field))).collect();
+    let noted = plan.nameable();
     let keys: BTreeSet<&Key> = noted.iter().map(|(key, _)| *key).collect();
     let (namespaces, kinds): (BTreeSet<_>, _) = keys.iter().map(|key| (&key.namespace, key.kind)).unzip();
     let live = session.source.live(Scope::each(namespaces, &kinds)).await;
@@ -251,10 +233,10 @@ async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<Value
 
 /// What is set where no definition names it and stays so, and why.
 fn left_unnamed(plan: &Plan, is_taken: bool) -> impl Iterator<Item = (&Key, &str, &'static str)> {
-    let pending = pending(plan);
+    let nameable = plan.nameable();
     plan.notes.iter().filter_map(move |note| {
         let Note::Unnamed { key, path, .. } = note else { return None };
-        let waits = Field::of_kind(key.kind, path).is_some_and(|field| pending.contains(&(key, &field)));
+        let waits = Field::of_kind(key.kind, path).is_some_and(|field| !nameable.contains(&(key, field)));
         let why = match (waits, is_taken) {
             (true, _) => "set outside, not named in the file: apply the change beside it, then --unnamed writes it",
             (false, false) => "set outside, not named in the file: --unnamed writes it",
@@ -305,7 +287,7 @@ fn undefined(plan: &Plan) -> impl Iterator<Item = String> {
     let is_unmanaged =
         |change: &&Change| change.action.kind() == ActionKind::Delete && change.cause == Some(Cause::Unannotated);
     let deleted = "nothing defines it, so an apply deletes it: to keep it, define it";
-    let deletes = changes(plan).filter(is_unmanaged).map(move |change| (&change.key, deleted.to_owned()));
+    let deletes = plan.with_blocked().filter(is_unmanaged).map(move |change| (&change.key, deleted.to_owned()));
     let outside = plan.notes.iter().filter_map(|note| match note {
         Note::Outside { key, .. } => {
             Some((key, format!("outside of `namespaces:`: list `{}` there again", key.namespace)))
@@ -351,7 +333,7 @@ fn summary(
     let adopted = edits.adopted.iter().map(|(key, field)| line(key, &field.to_string(), place(key, Some(field)), ""));
     let mut taken: Vec<String> = adopted.collect();
     let mut left = Vec::new();
-    for change in changes(plan) {
+    for change in plan.with_blocked() {
         for field in change.fields() {
             let why = match field.cause {
                 Cause::Both => "changed here and outside: decide",

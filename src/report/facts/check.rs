@@ -270,7 +270,7 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
         let label = if is_refused { once_allowed } else { label };
         Command { label, command: format!("trueup apply {call}{checked}") }
     };
-    let has_unnamed = check.plan.notes.iter().any(|note| note.unnamed().is_some());
+    let has_unnamed = !check.plan.nameable().is_empty();
     let unnamed = if has_unnamed { " --unnamed" } else { "" };
     let rows = rows(check);
     // A pull leaves out what is not defined, and changes whose cause is not known. What was deleted outside it removes in an
@@ -407,6 +407,9 @@ mod tests {
         let rows = rows(&check);
         let outside: Vec<bool> = rows[0].values.iter().map(|value| value.is_outside).collect();
         assert_eq!(outside, [false, true]);
+        // A pull takes nothing over beside a value that waits.
+        let commands = commands(&check, ".");
+        assert!(!commands.iter().any(|command| command.command.contains("pull --drift")));
     }
 
     #[test]
