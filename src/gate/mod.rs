@@ -76,10 +76,11 @@ fn is_site(kind: &str) -> bool {
 /// The sites that changed objects refer to or are, before the change or after it. All of ours are in `system`, whichever
 /// namespace a reference names or leaves out.
 fn sites(plan: &Plan) -> BTreeSet<String> {
-    let tenants = plan.own_tenants();
+    // What is live shows which are ours; a plan of a file knows nothing of it.
+    let tenants = &plan.live_tenants;
     let of_object = |object: &Object| {
         let own = is_site(object.key.kind.as_str()).then(|| object.key.name.to_string());
-        let ours = targets(object).into_iter().filter(|target| tenants.is_empty() || target.is_of(&tenants));
+        let ours = targets(object).into_iter().filter(|target| tenants.is_empty() || target.is_of(tenants));
         let referred = ours.filter(|target| target.kinds.iter().any(|kind| is_site(kind)));
         own.into_iter().chain(referred.map(|target| target.name)).collect::<Vec<_>>()
     };

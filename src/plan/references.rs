@@ -118,6 +118,13 @@ pub(super) fn writes(change: &Change, target: &Target) -> bool {
     }
 }
 
+/// Whether the live object that a change replaces has a reference to the same target: nothing becomes worse by it.
+fn refers_already(change: &Change, target: &Target) -> bool {
+    let Action::Replace { before, .. } = &change.action else { return false };
+    let keys = |target: &Target| waves::candidates(target, &change.key.namespace).collect::<Vec<_>>();
+    waves::targets(&before.endpoint).iter().any(|live| keys(live) == keys(target))
+}
+
 /// Whether an object is not live, as its list says.
 fn is_gone(live: &Live, key: &Key) -> bool {
     live.lists.get(&key.into()).and_then(ListRead::items).is_some_and(|items| !items.contains_key(key))
@@ -199,17 +206,18 @@ impl Plan {
     /// Blocks what would write a reference to an object that is neither live nor created by this plan, as far as its list
     /// was read.
     pub(super) fn block_lost_references(&mut self, live: &Live) {
+        live.lists.values().for_each(|read| self.learn_tenants(read));
         // Endpoints do not refer to one another.
         if live.lists.keys().all(|list| list.kind.is_endpoint()) {
             return;
         }
-        live.lists.values().for_each(|read| self.learn_tenants(read));
         let own = self.own_tenants();
         self.block_left_out(|change, target, creates| {
             let is_lost = |key: &Key| !creates.contains(key) && is_gone(live, key);
             let keys: Vec<Key> = waves::candidates(target, &change.key.namespace).collect();
             let is_written = target.is_of(&own) && writes(change, target);
-            keys.first().filter(|_| is_written && keys.iter().all(is_lost)).cloned()
+            let is_worse = is_written && keys.iter().all(is_lost) && !refers_already(change, target);
+            keys.first().filter(|_| is_worse).cloned()
         });
     }
 
@@ -226,7 +234,9 @@ impl Plan {
         let own = if named.is_empty() { self.own_tenants() } else { named };
         let deleted: BTreeSet<&Key> = whole.deletes().collect();
         let is_lost = |key: &Key| !deleted.contains(key) && is_gone(live, key);
-        let mut lost = self.referred().filter(|(_, target, keys)| target.is_of(&own) && keys.iter().all(is_lost));
+        let mut lost = self.referred().filter(|(change, target, keys)| {
+            target.is_of(&own) && keys.iter().all(is_lost) && !refers_already(change, target)
+        });
         let (change, target, keys) = lost.next()?;
         Some(WrittenReference { by: change.key.clone(), path: target.path, target: keys.into_iter().next()? })
     }

@@ -80,8 +80,11 @@ fn a_site_is_looked_for_in_system_where_a_reference_leaves_the_namespace_out() {
     assert_eq!(service.requests("POST"), 0);
     stage.edit("cart.yaml", "busy", "idle");
     stage.run("apply . --yes --quiet").code(0);
-    // What is live shows what our tenant is called: this one is another's.
+    // A plan of a file does not know what our tenant is called, and takes no site for another's.
     stage.edit("cart.yaml", "name: idle", "name: busy, tenant: other");
+    stage.run("plan . -o plan.json --quiet").code(0);
+    stage.run("apply plan.json --yes --quiet").code(6).stderr_contains("site `busy` is being upgraded");
+    // What is live shows it.
     stage.run("apply . --yes --quiet").stderr_ignored().does_not_say("being upgraded");
 }
 

@@ -1,6 +1,6 @@
 //! References between objects through the commands: what is missing, what is still needed, circles, and the order.
 
-use super::{CHECK, POOL};
+use super::{CHECK, POOL, change};
 use crate::support::{Service, Stage, definition};
 
 const POLICY: &str = "kind: service_policy
@@ -297,6 +297,31 @@ fn no_saved_plan_and_no_resume_writes_a_reference_to_what_is_gone_by_now() {
         stage.run(call).code(0);
         delete("origin_pools", "cart");
     }
+}
+
+#[test]
+fn a_reference_to_nothing_that_is_live_already_and_that_no_definition_names_stands_in_no_way() {
+    let balancer = "kind: http_loadbalancer
+metadata: {name: lb, namespace: shop}
+spec:
+  domains: [a.example.com]
+  http: {port: 80}
+  default_pool: {origin_servers: [{public_ip: {ip: 10.20.30.40}}], port: 8080}
+";
+    let service = Service::start();
+    let settings = "stack: s\nnamespaces: [shop]\nkinds: [healthcheck, http_loadbalancer]\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("lb.yaml", balancer);
+    let stage = stage.file("spare.yaml", &CHECK.replace("alive", "spare")).file("../alive.yaml", CHECK);
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run("apply ../alive.yaml --yes --quiet").code(0).stderr_ignored();
+    change(&service, "http_loadbalancers", "lb", |body| {
+        body["spec"]["default_pool"]["healthcheck"] = serde_json::json!([{"name": "alive", "namespace": "shop"}]);
+    });
+    assert_eq!(service.send("DELETE", "/api/config/namespaces/shop/healthchecks/alive", None).0, 200);
+    stage.edit("lb.yaml", "port: 8080", "port: 9090");
+    stage.run("plan . -o plan.json --quiet").code(0);
+    stage.run("apply plan.json --yes --quiet").code(0).stderr_ignored();
+    stage.run("rollback last --yes --quiet").code(0).stderr_ignored();
 }
 
 #[test]
