@@ -211,8 +211,10 @@ pub(super) fn wrapped(names: &[String], width: usize) -> Vec<String> {
 /// One change that is blocked, with the reason and what allows it.
 pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
     let what = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
-    let left = view.line(&line!["  ", styled(Role::Careful, "! blocked"), " ", key(&held.key)]);
-    let mut text = placed(&left, &at(held.place.as_ref()), view);
+    let left = begin(("! blocked", Role::Careful), &view.line(&line![key(&held.key)]), view);
+    // Whose change it is, where there is a base.
+    let whose = held.change.as_ref().filter(|change| change.whose().is_some()).map(remarkable_reason);
+    let mut text = placed(&(left + &view.plain(&line![whose])), &at(held.place.as_ref()), view);
     if let Some(change) = &held.change {
         text.push_str(&rows(change.key.kind, change.fields(), None, view));
     }
