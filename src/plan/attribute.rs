@@ -135,7 +135,7 @@ impl Change {
 
     /// Whether its fields are changes of several.
     pub fn is_of_several(&self) -> bool {
-        let mut sides = self.fields().iter().map(|field| field.attribution);
+        let mut sides = self.fields().iter().map(|field| (field.attribution, field.changed_here));
         let first = sides.next();
         sides.any(|side| Some(side) != first)
     }

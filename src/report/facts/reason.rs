@@ -252,7 +252,7 @@ mod tests {
         let held = plan.changes.remove(0);
         plan.blocked.push(BlockedChange::new(held.key.clone(), BlockReason::Protected, Some(held)));
         let text = render(&plan, Format::Text, &TextView::default());
-        assert!(text.contains("behind base, changed here too"), "{text}");
+        assert!(text.contains("(behind base, changed here too)"), "{text}");
         assert!(!text.contains("no difference is from this change\n"), "{text}");
     }
 

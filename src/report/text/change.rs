@@ -33,7 +33,8 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
     match &change.action {
         Action::Create { .. } => text.push_str(&whole(change, view)),
         Action::Replace { fields, before, .. } | Action::Recreate { fields, before } => {
-            text.push_str(&rows(change.key.kind, fields, before.modified.as_deref(), view));
+            let is_of_several = change.is_of_several();
+            text.push_str(&rows(change.key.kind, fields, (before.modified.as_deref(), is_of_several), view));
         }
         Action::Annotate { .. } => {}
         Action::Delete { referrers, .. } => {
@@ -135,15 +136,13 @@ fn field_width(edits: &[ValueEdit]) -> usize {
     widest.unwrap_or_default().max(FIELD_WIDTH)
 }
 
-/// The values that a replace changes. `modified` is when the live object was last changed.
-fn rows(kind: KindName, fields: &[FieldChange], modified: Option<&str>, view: &TextView) -> String {
+/// The values that a replace changes. `modified` is when the live object was last changed; whether each value `has_side`, or
+/// whose change all of them are is said above them.
+fn rows(kind: KindName, fields: &[FieldChange], (modified, has_side): (Option<&str>, bool), view: &TextView) -> String {
     let mut text = String::new();
-    // Whose change all of them are is said once, above them.
-    let whose = |field: &FieldChange| (field.attribution, field.changed_here);
-    let is_of_several = fields.iter().any(|field| whose(field) != whose(&fields[0]));
     let edits: Vec<Vec<ValueEdit>> = fields.iter().map(|field| edits::of_field(kind, field)).collect();
     let width = edits.iter().map(|edits| field_width(edits)).max().unwrap_or_default();
-    let asides: Vec<Line<'_>> = edits.iter().flatten().map(|edit| aside(edit, modified, is_of_several)).collect();
+    let asides: Vec<Line<'_>> = edits.iter().flatten().map(|edit| aside(edit, modified, has_side)).collect();
     // So is why they differ, beside the first.
     let is_shared = asides.iter().all(|aside| *aside == asides[0]);
     for (at, (edit, aside)) in edits.iter().flatten().zip(asides).enumerate() {
@@ -153,11 +152,11 @@ fn rows(kind: KindName, fields: &[FieldChange], modified: Option<&str>, view: &T
 }
 
 /// Why a field differs, where that is not the plain case.
-fn aside<'a>(edit: &ValueEdit, modified: Option<&'a str>, is_of_several: bool) -> Line<'a> {
+fn aside<'a>(edit: &ValueEdit, modified: Option<&'a str>, has_side: bool) -> Line<'a> {
     let last = || modified.and_then(|time| time.get(..10)).map(|day| line![", last on ", code(day)]);
     match (edit.attribution, edit.cause) {
         (Some(_), Some(Cause::Both)) => of_edit(edit).and(last()),
-        (Some(_), _) if is_of_several => of_edit(edit),
+        (Some(_), _) if has_side => of_edit(edit),
         (Some(_), _) => Line::default(),
         (None, Some(Cause::Drift)) => line!["changed outside", last()],
         (None, Some(Cause::Both)) => line!["changed here and outside", last()],
@@ -180,7 +179,7 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
         .iter()
         .map(|field| FieldChange { place: None, places: BTreeMap::new(), ..field.clone() })
         .collect();
-    text.push_str(&rows(first.key.kind, &fields, None, view));
+    text.push_str(&rows(first.key.kind, &fields, (None, first.is_of_several()), view));
     let name = |change: &&Change| {
         let place = change.fields().first().and_then(|field| field.place.as_ref());
         view.plain(&line![key(&change.key), place.map(|place| line![" (", line::at(place), ")"])])
@@ -211,12 +210,11 @@ pub(super) fn wrapped(names: &[String], width: usize) -> Vec<String> {
 /// One change that is blocked, with the reason and what allows it.
 pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
     let what = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
-    let left = begin(("! blocked", Role::Careful), &view.line(&line![key(&held.key)]), view);
-    // Whose change it is, where there is a base.
-    let whose = held.change.as_ref().filter(|change| change.whose().is_some()).map(remarkable_reason);
-    let mut text = placed(&(left + &view.plain(&line![whose])), &at(held.place.as_ref()), view);
+    let left = view.line(&line!["  ", styled(Role::Careful, "! blocked"), " ", key(&held.key)]);
+    let mut text = placed(&left, &at(held.place.as_ref()), view);
     if let Some(change) = &held.change {
-        text.push_str(&rows(change.key.kind, change.fields(), None, view));
+        // Nothing above them says whose change they are.
+        text.push_str(&rows(change.key.kind, change.fields(), (None, true), view));
     }
     let (why, allow) = block_reason(held);
     text.push_str(&format!("{}\n", field(&format!("no {what}"), FIELD_WIDTH, &view.plain(&why))));
