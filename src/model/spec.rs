@@ -165,6 +165,11 @@ impl Spec {
         kind::unknown(self.kind.message(), &self.json(), "spec")
     }
 
+    /// What no description knows of a unit of this live spec, as far as `wanted` names it.
+    pub(super) fn hidden_as(&self, name: &str, wanted: &Spec) -> Option<String> {
+        kind::hidden(self.kind.message(), name, &self.seen_as(name, wanted)).map(|hidden| hidden.to_string())
+    }
+
     /// Whether a unit has something that no description knows.
     pub fn has_unknown(&self, name: &str) -> bool {
         let (spec, value) = (self.kind.message(), self.unit(name));

@@ -60,7 +60,7 @@ use serde::{Deserialize, Serialize};
 use crate::kind::KindName;
 use crate::model::policy::SettingChange;
 use crate::model::share;
-use crate::model::{Field, Key, Layout, Namespace, RunId, Scope, SealedSecrets};
+use crate::model::{Key, Layout, Namespace, RunId, Scope, SealedSecrets};
 
 /// The commits that live objects name, each with the first and the last of the runs that they name with it. A narrowed
 /// apply lets an object keep the commit that it named, so only the first one surely applied it whole.
@@ -358,17 +358,6 @@ impl Plan {
     /// The changes, those that are blocked included.
     pub fn with_blocked(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().chain(self.blocked.iter().filter_map(|entry| entry.change.as_ref()))
-    }
-
-    /// The fields in which something is live that no definition names, and that a definition can name now. Where a value of the
-    /// file waits for its apply, what it names is compared with what was applied: if it named more, that value would be taken
-    /// for one that was changed outside.
-    pub fn nameable(&self) -> BTreeSet<(&Key, Field)> {
-        let fields = self.with_blocked().flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
-        let waiting = fields.filter(|(_, field)| matches!(field.cause, Cause::Pending | Cause::Both));
-        let waiting: BTreeSet<(&Key, &Field)> = waiting.map(|(key, field)| (key, &field.field)).collect();
-        let unnamed = self.notes.iter().filter_map(Note::unnamed).map(|(key, field, _)| (key, field));
-        unnamed.filter(|(key, field)| !waiting.contains(&(*key, field))).collect()
     }
 
     /// The changes and what is blocked, by their endpoint. To ask the plan itself for each of many endpoints would take a walk through all changes

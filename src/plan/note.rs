@@ -1,10 +1,13 @@
 //! What a reviewer should know besides the changes: notes about objects that the plan leaves as they are.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Plan;
 use crate::kind::KindName;
-use crate::model::{Field, Key, Namespace, RelatedObject, Scope, ValueDigest};
+use crate::model::{Cause, Field, Key, Namespace, RelatedObject, Scope, ValueDigest};
 
 /// Something that a reviewer should know and that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -224,6 +227,19 @@ pub enum Note {
         /// Which kind.
         kind: KindName,
     },
+}
+
+impl Plan {
+    /// The fields in which something is live that no definition names, and that a definition can name now. Where a value of the
+    /// file waits for its apply, what it names is compared with what was applied: if it named more, that value would be taken
+    /// for one that was changed outside.
+    pub fn nameable(&self) -> BTreeSet<(&Key, Field)> {
+        let fields = self.with_blocked().flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
+        let waiting = fields.filter(|(_, field)| matches!(field.cause, Cause::Pending | Cause::Both));
+        let waiting: BTreeSet<(&Key, &Field)> = waiting.map(|(key, field)| (key, &field.field)).collect();
+        let unnamed = self.notes.iter().filter_map(Note::unnamed).map(|(key, field, _)| (key, field));
+        unnamed.filter(|(key, field)| !waiting.contains(&(*key, field))).collect()
+    }
 }
 
 impl Note {

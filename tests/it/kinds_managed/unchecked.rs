@@ -77,6 +77,25 @@ fn a_listed_field_that_was_changed_live_and_is_taken_over_is_in_sync() {
 }
 
 #[test]
+fn a_listed_field_that_the_file_and_the_console_changed_is_drift_and_pending() {
+    let service = Service::start();
+    service.misbehave("rules: [{write: {unknown: kept}}]");
+    let stage = stack(&service);
+    stage.run("apply . --yes --quiet").code(0);
+    stage.edit("check.yaml", "new_check: 3", "new_check: 5");
+    stage.edit("pool.yaml", "new_weight: 7", "new_weight: 5");
+    stage.run("drift .").code(2);
+    change(&service, "healthchecks", "alive", |body| body["spec"]["new_check"] = json!(4));
+    stage.run("drift .").code(4).stdout_contains("DRIFT AND PENDING");
+    // A field that only the console changed, in a unit of which the file changed another.
+    change(&service, "healthchecks", "alive", |body| body["spec"]["new_check"] = json!(3));
+    change(&service, "origin_pools", "cart", |body| body["spec"]["origin_servers"][0]["new_weight"] = json!(9));
+    stage.edit("pool.yaml", "new_weight: 5", "new_weight: 7");
+    stage.edit("pool.yaml", "192.0.2.1", "192.0.2.9");
+    stage.run("drift .").code(4).stdout_contains("DRIFT AND PENDING");
+}
+
+#[test]
 fn what_the_service_does_not_take_is_a_note_and_no_endless_plan() {
     let service = Service::start();
     let stage = stack(&service);
