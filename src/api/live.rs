@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::wire::whole_characters;
 use crate::kind::{self, KindName, Message, snake};
 use crate::model::{
     Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject, Spec, UnknownField,
@@ -217,12 +218,12 @@ fn list_error(error: &Json) -> String {
 
 /// An item of a list of which at least one has an unexpected shape.
 fn careful((namespace, kind): (&Namespace, KindName), raw: &RawValue) -> Read {
-    let json = || serde_json::from_str(raw.get()).unwrap_or_default();
     let error = match serde_json::from_str::<Item>(raw.get()) {
-        Ok(item) => return one((namespace, kind), item, json),
+        Ok(item) => return one((namespace, kind), item, || serde_json::from_str(raw.get()).unwrap_or_default()),
         Err(error) => error,
     };
-    let json: Json = json();
+    let json = serde_json::from_str(raw.get()).or_else(|_| serde_json::from_str(&whole_characters(raw.get())));
+    let json: Json = json.unwrap_or_default();
     let text = |of: &Json, key: &str| of.get(key).and_then(Json::as_str).map(str::to_owned);
     let both = |key: &str| [text(&json, key), json.get("metadata").and_then(|inner| text(inner, key))];
     let key = key(kind, both("namespace"), both("name"))?;

@@ -148,6 +148,17 @@ fn items_of_other_namespaces_are_left_out_whatever_they_hold() {
 }
 
 #[test]
+fn an_item_with_half_of_a_surrogate_pair_breaks_only_itself() {
+    let mut odd = item("odd", &plain());
+    odd["metadata"]["description"] = "HALF".into();
+    let body = json!({"items": [odd, item("b", &plain())]}).to_string().replace("HALF", "x\\ud800");
+    let ListRead::Complete { items } = both(body.as_bytes()) else { panic!("not complete") };
+    let items: Vec<_> = items.into_values().collect();
+    assert!(matches!(&items[1], LiveItem::Unsupported(odd) if odd.raw["metadata"]["description"] == "x\u{fffd}"));
+    assert!(matches!(&items[0], LiveItem::Object(_)));
+}
+
+#[test]
 fn an_item_of_an_odd_shape_breaks_only_itself() {
     let mut odd = item("odd", &plain());
     odd["metadata"]["labels"] = json!(["x"]);

@@ -32,6 +32,27 @@ pub(super) fn as_count(value: &Json) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).filter(|count| *count < MOST_COUNTED)
 }
 
+/// A JSON text in which half of a surrogate pair, which no text can contain, is U+FFFD.
+pub(super) fn whole_characters(json: &str) -> String {
+    let (mut whole, mut rest) = (String::with_capacity(json.len()), json);
+    while let Some(at) = rest.find('\\') {
+        let escape = |at: usize| {
+            let digits = rest.get(at..at + 6)?.strip_prefix("\\u")?;
+            u16::from_str_radix(digits, 16).ok()
+        };
+        let (is_half, length) = match (escape(at), escape(at + 6)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (false, 12),
+            (Some(0xD800..=0xDFFF), _) => (true, 6),
+            _ => (false, 2),
+        };
+        let Some(escaped) = rest.get(at..at + length) else { break };
+        whole.push_str(&rest[..at]);
+        whole.push_str(if is_half { "\\ufffd" } else { escaped });
+        rest = &rest[at + length..];
+    }
+    whole + rest
+}
+
 /// A part of an answer: everything in it may be missing or `null`, and what is not known is kept.
 macro_rules! part {
     ($(#[$doc:meta])* $type:ident { $($(#[$fdoc:meta])* $field:ident: $of:ty),+ $(,)? }) => {

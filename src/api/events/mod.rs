@@ -20,7 +20,7 @@ pub use fields::{COUNTED_FIELDS, doubt};
 use super::error::ApiError;
 use super::operations::Operation;
 use super::reader::Reader;
-use super::wire::count;
+use super::wire::{count, whole_characters};
 
 /// Events in one answer: the most that the service gives, and what it gives where nothing is said.
 pub const MOST_EVENTS: u32 = 500;
@@ -218,11 +218,14 @@ fn field_of(fields: &BTreeMap<String, Box<RawValue>>, name: &str) -> Option<Stri
     };
     match value.get() {
         "null" => None,
-        text => Some(serde_json::from_str(text).unwrap_or_else(|_| compact(text))),
+        text => {
+            let text = compact(text);
+            Some(serde_json::from_str(&text).unwrap_or(text))
+        }
     }
 }
 
-/// A JSON text without the blanks and line breaks between its values.
+/// A JSON text without the blanks and line breaks between its values, and without halves of surrogate pairs.
 fn compact(text: &str) -> String {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let is_kept = |c: &char| {
@@ -230,7 +233,7 @@ fn compact(text: &str) -> String {
         is_escaped = is_quoted && *c == '\\' && !is_escaped;
         is_quoted || !c.is_ascii_whitespace()
     };
-    text.chars().filter(is_kept).collect()
+    whole_characters(&text.chars().filter(is_kept).collect::<String>())
 }
 
 impl<'de> Deserialize<'de> for Event {
@@ -337,6 +340,16 @@ mod tests {
         assert_eq!(event.field("deep.id").as_deref(), Some("[18446744073709551616,1.10]"));
         let json = r#"{"a \" b":"c\\ ","deep":{"id":[18446744073709551616,1.10]},"id":123456789012345678901}"#;
         assert_eq!(event.json(), json);
+    }
+
+    #[test]
+    fn half_of_a_surrogate_pair_is_replaced_in_what_every_tool_has_to_read() {
+        let text = r#"{"a": "x\ud800y", "b": ["\\ud800", "\udfff"], "c": "\ud83d\ude00", "d": "\ud83d\ud83d\ude00"}"#;
+        let page: EventPage = serde_json::from_value(json!({ "events": [text] })).expect("a page");
+        let read: Json = serde_json::from_str(&page.events[0].json()).expect("JSON");
+        let replaced = json!({"a": "x\u{fffd}y", "b": ["\\ud800", "\u{fffd}"], "c": "😀", "d": "\u{fffd}😀"});
+        assert_eq!(read, replaced);
+        assert_eq!(page.events[0].field("a").as_deref(), Some("x\u{fffd}y"));
     }
 
     #[test]
