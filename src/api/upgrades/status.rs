@@ -36,7 +36,8 @@ impl UpgradeState {
     pub fn from_text(text: &str) -> Self {
         let word: String = text.chars().filter(char::is_ascii_alphabetic).collect();
         match word.to_ascii_uppercase().as_str() {
-            "" | "UNKNOWN" => UpgradeState::Unknown,
+            "UNKNOWN" => UpgradeState::Unknown,
+            _ if text.trim().is_empty() => UpgradeState::Unknown,
             "SCHEDULED" => UpgradeState::Scheduled,
             "INPROGRESS" => UpgradeState::InProgress,
             "COMPLETED" => UpgradeState::Completed,
@@ -314,6 +315,9 @@ mod tests {
         assert_eq!((completed, total), (2, 5));
         assert_eq!(progress.others["future"], json!(1));
         assert_eq!(progress.site_level_upgrade.results[0].status, UpgradeState::Other("REWINDING".to_owned()));
+        for odd in ["2", "??", "進行中"] {
+            assert_eq!(UpgradeState::from_text(odd), UpgradeState::Other(odd.to_owned()));
+        }
         assert!(serde_json::from_value::<UpgradeProgress>(json!([])).is_err(), "an array is no object without fields");
     }
 }
