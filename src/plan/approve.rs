@@ -135,7 +135,7 @@ impl Plan {
         let digests = self.digests();
         match (digests.whole.is_named(given), digests.without_consents.is_named(given)) {
             (None, _) | (_, None) => Err(ApprovalError::NoDigest { given: given.to_owned() }),
-            (Some(true), _) => Ok(self.consents()),
+            (Some(true), _) => Ok(self.reviewed_consents()),
             // The plan that was reviewed before anything was allowed: the apply says what it allows.
             (Some(false), Some(true)) => Ok(Allowances::default()),
             (Some(false), Some(false)) => {

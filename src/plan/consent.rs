@@ -20,24 +20,48 @@ pub struct RecordedConsent {
     /// Who gave it, as the machine or the pipeline says. The digest does not cover it.
     #[serde(default)]
     pub by: Option<String>,
+    /// It was given to the apply of a saved plan or to a resume; the digest of the plan does not cover it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_apply: bool,
 }
 
 impl Plan {
     /// Records which of `allow` an apply of this plan needs, given by `by`. What it does not need is
     /// not recorded, so that a consent that changes nothing does not change the digest.
     pub fn consent(&mut self, allow: &Allowances, by: Option<&str>) {
+        self.allowed = self.given(allow, by).collect();
+    }
+
+    /// Records, beside the consents of a plan that was read, those that its apply is given.
+    pub fn consent_to_apply(&mut self, allow: &Allowances, by: Option<&str>) {
+        let mut given: Vec<_> = self.given(allow, by).map(|one| RecordedConsent { at_apply: true, ..one }).collect();
+        given.retain(|one| self.allowed.iter().all(|recorded| recorded.name != one.name));
+        self.allowed.append(&mut given);
+    }
+
+    /// The consents of `allow` that an apply of this plan needs.
+    fn given(&self, allow: &Allowances, by: Option<&str>) -> impl Iterator<Item = RecordedConsent> + use<> {
         let guards = self.guards.iter().filter(|guard| allow.guard(guard.name)).map(|guard| guard.name.to_string());
         let keys = self.changes.iter().flat_map(|change| {
             needed(self, change).filter_map(|name| allow.given(name, &change.key)).collect::<Vec<_>>()
         });
-        let names: BTreeSet<String> = guards.chain(keys).collect();
-        self.allowed = names.into_iter().map(|name| RecordedConsent { name, by: by.map(str::to_owned) }).collect();
+        let (names, by) = (guards.chain(keys).collect::<BTreeSet<String>>(), by.map(str::to_owned));
+        names.into_iter().map(move |name| RecordedConsent { name, by: by.clone(), at_apply: false })
     }
 
     /// The consents that the plan records. A text that names nothing allows nothing.
     pub fn consents(&self) -> Allowances {
+        Self::allowances(self.allowed.iter())
+    }
+
+    /// Those of them that its digest covers.
+    pub(super) fn reviewed_consents(&self) -> Allowances {
+        Self::allowances(self.allowed.iter().filter(|allowed| !allowed.at_apply))
+    }
+
+    fn allowances<'a>(recorded: impl Iterator<Item = &'a RecordedConsent>) -> Allowances {
         let mut allow = Allowances::default();
-        for allowed in &self.allowed {
+        for allowed in recorded {
             // What cannot be read allows nothing, and the guard that it was meant for refuses.
             let _ = allow.add(&allowed.name);
         }

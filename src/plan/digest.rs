@@ -135,7 +135,8 @@ impl Plan {
         let hash = changes.iter().fold(Sha256::new_with_prefix(hash(&covered)), Sha256::chain_update);
         let without = hash.finalize();
         let digest = |hash: Output<Sha256>| Digest(HEXLOWER.encode(&hash));
-        let names: BTreeSet<&str> = self.allowed.iter().map(|allowed| allowed.name.as_str()).collect();
+        let reviewed = self.allowed.iter().filter(|allowed| !allowed.at_apply);
+        let names: BTreeSet<&str> = reviewed.map(|allowed| allowed.name.as_str()).collect();
         let whole = match names.is_empty() {
             true => without,
             false => Sha256::new_with_prefix(without).chain_update(self::hash(&("allowed", names))).finalize(),

@@ -574,7 +574,8 @@ fn the_digest_covers_what_is_done_and_not_how_it_is_reported() {
     assert_ne!(referred(["x", "y"]), referred(["x", "z"]));
     let consented = |names: &[&str]| {
         let mut plan = world().plan();
-        plan.allowed = names.iter().map(|name| RecordedConsent { name: (*name).to_owned(), by: None }).collect();
+        plan.allowed =
+            names.iter().map(|name| RecordedConsent { name: (*name).to_owned(), by: None, at_apply: false }).collect();
         plan.digest()
     };
     assert_eq!(consented(&["mass-change", "behind-base", "mass-change"]), consented(&["behind-base", "mass-change"]));

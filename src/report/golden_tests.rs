@@ -84,7 +84,11 @@ fn plan(hostile: bool) -> Plan {
     blocked.place = held.place;
     plan.blocked.push(blocked);
     plan.changes.push(annotate(&plan));
-    plan.allowed.push(RecordedConsent { name: "protected=shop/cart".to_owned(), by: Some(text.to_owned()) });
+    plan.allowed.push(RecordedConsent {
+        name: "protected=shop/cart".to_owned(),
+        by: Some(text.to_owned()),
+        at_apply: false,
+    });
     plan.setting_changes.push(SettingChange {
         setting: "guards.percent".to_owned(),
         direction: Direction::Loosened,
@@ -313,7 +317,8 @@ fn reports(scenario: &Scenario, use_report: &mut UseReport<'_>) {
     let document = RunDocument::of(&record, None);
     use_report("run", &document, &RUN);
     let unreadable = [(*text).to_owned()];
-    let history = HistoryReport { runs: std::slice::from_ref(&summary), unreadable: &unreadable };
+    let proposed = [(&summary, String::new())];
+    let history = HistoryReport { runs: std::slice::from_ref(&summary), unreadable: &unreadable, proposed: &proposed };
     use_report("history", &history, Format::OF_ANSWERS);
 
     let diagnostics = [Diagnostic {

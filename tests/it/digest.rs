@@ -173,6 +173,38 @@ fn a_consent_may_also_be_given_where_the_reviewed_plan_is_applied() {
 }
 
 #[test]
+fn a_consent_to_the_apply_of_a_saved_plan_is_recorded_and_its_digest_does_not_cover_it() {
+    for approval in ["--yes", "--digest"] {
+        let service = Service::start();
+        let stage = emptied(&service);
+        // The digest covers the consent that was reviewed, and the call gives another beside it.
+        let reviewed = "--allow empty-namespace";
+        stage.run(&format!("plan . -o p.json {reviewed}")).code(0);
+        let digest = saved(&stage)["digest"].as_str().expect("a digest").to_owned();
+        let approval = if approval == "--yes" { approval.to_owned() } else { format!("{approval} {digest}") };
+        service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
+        let apply = format!("apply p.json {approval} --allow mass-change {reviewed}");
+        let applied = stage.run(&apply);
+        applied.code(7).does_not_say("an apply is refused").stderr_ignored();
+        let given = json!({"name": "mass-change", "by": "kim", "at_apply": true});
+        assert_eq!(stage.run("show last --format json").json()["plan"]["allowed"][1], given);
+        stage.run("show last").stdout_contains(&format!("  plan {}", &digest[..32])).stderr_ignored();
+        service.misbehave("rules: []");
+        let resume = applied.text().split("resume with: trueup ").nth(1).and_then(|rest| rest.lines().next());
+        let resume = resume.expect("a proposal");
+        assert!(resume.contains("--allow mass-change"), "{resume}");
+        // Who can write a record can write a consent.
+        stage.run(&format!("apply --resume last --digest {digest}")).code(6).stderr_contains("--allow mass-change");
+        stage.run(&format!("{resume} --yes --quiet")).code(0);
+        // Of a plan that nobody applied it is an alteration.
+        let mut forged = saved(&stage);
+        forged["plan"]["allowed"] = json!([given]);
+        stage.write("p.json", &forged.to_string());
+        stage.run("apply p.json --yes").code(6).stderr_contains("altered");
+    }
+}
+
+#[test]
 fn a_resume_asks_for_the_consents_again_and_is_of_the_same_stack() {
     let service = Service::start();
     let stage = emptied(&service);

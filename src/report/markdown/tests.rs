@@ -357,7 +357,7 @@ fn a_stack_that_only_takes_objects_from_another_one_is_shown_at_any_budget() {
         let before = change.action.before().expect("a replace").clone();
         change.action = Action::Annotate { before };
     }
-    let allowed = vec![RecordedConsent { name: "foreign-stack=*".to_owned(), by: None }];
+    let allowed = vec![RecordedConsent { name: "foreign-stack=*".to_owned(), by: None, at_apply: false }];
     let takes = Plan { allowed, blocked: Vec::new(), guards: Vec::new(), ..takes };
     let large = Plan { blocked: Vec::new(), guards: Vec::new(), ..sample_tests::plan(300, false) };
     for budget in [1_000, 1_500, 4_000, BUDGET] {
