@@ -95,21 +95,14 @@ impl<'c> Session<'c> {
         Self::settled(stack, (source, Some(connection)), options)
     }
 
-    /// The same with the plan of an apply, and what git knows of it. Where it `is_shown`, every change has its place.
+    /// The same with the plan of an apply, in which every change has its place, and what git knows of it.
     ///
     /// # Errors
     /// Those of [`Session::open`], [`Session::plan`] and [`Session::attribute`].
-    pub async fn planned(
-        context: &'c Context,
-        scope: &ScopeArgs,
-        options: SessionOptions<'c>,
-        is_shown: impl Fn(&Plan) -> bool,
-    ) -> Result<(Self, Plan)> {
+    pub async fn planned(context: &'c Context, scope: &ScopeArgs, options: SessionOptions<'c>) -> Result<(Self, Plan)> {
         let session = Self::open(context, scope, options).await?;
         let mut plan = session.plan().await?;
-        if is_shown(&plan) {
-            session.locate(&mut plan);
-        }
+        session.locate(&mut plan);
         session.attribute(&mut plan)?;
         session.consent(&mut plan);
         Ok((session, plan))
@@ -312,8 +305,7 @@ impl Session<'_> {
         plan.consent(&self.allow, self.stack.context.environment.person().as_deref());
     }
 
-    /// Gives every change its place, with paths that can be opened from the working directory: for a plan
-    /// that is shown, because each place takes another reading of a file.
+    /// Gives every change its place, with paths that can be opened from the working directory.
     pub fn locate(&self, plan: &mut Plan) {
         let loaded = &self.stack.loaded;
         let prefix = self.stack.context.environment.shown_from_here(&loaded.root);

@@ -107,6 +107,21 @@ fn the_document_of_a_run_says_what_was_planned_approved_and_done_and_proves_itse
     stage.run("show altered.json").code(1).stderr_contains("it was altered after it was written");
 }
 
+#[test]
+fn an_apply_that_a_flag_approves_names_the_place_of_each_change() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    let digest = stage.run("plan . --format json").json()["digest"].as_str().expect("a digest").to_owned();
+    for approval in ["--yes".to_owned(), format!("--digest {digest}")] {
+        stage.run(&format!("apply . {approval} --write json=out.json")).code(0).stderr_ignored();
+        let change = evidence(&stage, "out.json")["plan"]["changes"][0].clone();
+        let places = (&change["place"]["file"], &change["action"]["replace"]["fields"][0]["place"]["line"]);
+        assert_eq!(places, (&json!("cart.yaml"), &json!(6)), "{change:#}");
+        stage.run("rollback last --yes --quiet").code(0);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_document_of_a_run_is_private() {

@@ -54,7 +54,7 @@ impl Execute for PlanArgs {
             return several(self, context, targets).await;
         }
         let options = SessionOptions { live: self.live.live.as_deref(), change: Some(&self.change), shard: None };
-        let (session, plan) = Session::planned(context, &self.scope, options, |_| true).await?;
+        let (session, plan) = Session::planned(context, &self.scope, options).await?;
         if let Some(path) = &self.output {
             file::write_private(path, |out| plan.write(out))?;
         }
@@ -102,7 +102,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let done = fleet::all(&members, &arguments.scope.filter, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), member.snapshot_in(live)?);
         let options = SessionOptions { live: live.as_deref(), change: Some(&arguments.change), shard: None };
-        let (session, plan) = Session::planned(&member.context, &scope, options, |_| true).await?;
+        let (session, plan) = Session::planned(&member.context, &scope, options).await?;
         Ok((whole(&member.context, session.view()), plan))
     })
     .await?;

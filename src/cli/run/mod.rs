@@ -101,8 +101,7 @@ impl<'a> PendingRun<'a> {
     pub async fn of_definitions(arguments: &'a ApplyArgs, context: &'a Context, scope: &ScopeArgs) -> Result<Self> {
         let ApplyArgs { change, decision, .. } = arguments;
         let options = SessionOptions { change: Some(change), ..SessionOptions::default() };
-        let is_shown = |plan: &Plan| !decision.is_given() || plan.changes.is_empty();
-        let (session, plan) = Session::planned(context, scope, options, is_shown).await?;
+        let (session, plan) = Session::planned(context, scope, options).await?;
         let (view, allow, trust) = (session.view(), session.allow.clone(), RunLimits::whole(&plan));
         let connection = session.into_connection()?;
         Ok(Self { context, decision, plan, connection, allow, view, trust })
