@@ -315,6 +315,9 @@ pub struct HistoryReport<'p> {
     pub runs: &'p [RunSummary],
     /// Why others cannot be read.
     pub unreadable: &'p [String],
+    /// Those that commands are proposed about: the open ones, else the newest; each with the flags of its commands.
+    #[serde(skip)]
+    pub proposed: &'p [(&'p RunSummary, String)],
 }
 
 /// Changes by action, what is blocked, what is in sync, and requests.

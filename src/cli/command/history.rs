@@ -5,7 +5,7 @@ use crate::journal::{self, Retention};
 use crate::model::RunId;
 use crate::report;
 use crate::report::json::HistoryReport;
-use crate::run::RunRecord;
+use crate::run::{RunRecord, RunSummary};
 use crate::state::StateStore;
 
 /// Lists the recorded runs; `trueup show RUN` shows one.
@@ -61,16 +61,18 @@ impl Execute for HistoryArgs {
         let mut history = journal::history(store).map_err(failed)?;
         history.runs.reverse();
         let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
-        // The commands below the table are about the newest open run, else about the newest.
-        let run = history.runs.iter().find(|run| run.is_open()).or(history.runs.first());
-        let run = run.and_then(|run| journal::find(store, &run.run.to_string()).ok());
-        let flags = run.map_or_else(
-            || context.call.settings(),
-            |RunRecord { header, .. }| settings::of_recorded(context, &header.plan, header.sandbox.as_deref()),
-        );
-        let view = TextView { flags, ..context.output.view() };
-        let report = HistoryReport { runs: &history.runs, unreadable: &unreadable };
-        context.output.report_with(&report, self.format, &view);
+        // The commands below the table are about the open runs, else about the newest.
+        let mut proposed: Vec<&RunSummary> = history.runs.iter().filter(|run| run.is_open()).collect();
+        if proposed.is_empty() {
+            proposed.extend(history.runs.first());
+        }
+        let flags = |run: &RunSummary| match journal::find(store, run.run.as_str()) {
+            Ok(RunRecord { header, .. }) => settings::of_recorded(context, &header.plan, header.sandbox.as_deref()),
+            Err(_) => context.call.settings(),
+        };
+        let proposed: Vec<_> = proposed.into_iter().map(|run| (run, flags(run))).collect();
+        let report = HistoryReport { runs: &history.runs, unreadable: &unreadable, proposed: &proposed };
+        context.output.report(&report, self.format);
         if history.runs.is_empty() && self.format == Format::Text {
             // A mistyped place has none, either.
             context.output.message(&format!("Runs are looked for in {}.", store.place().display()));

@@ -20,7 +20,7 @@ use crate::run::{
 impl Report for HistoryReport<'_> {
     /// The runs that a journal keeps, the newest first, as they are given, with what to do about those that are open.
     fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
-        let Self { runs, unreadable } = *self;
+        let Self { runs, unreadable, proposed } = *self;
         let mut blocks = Blocks::default();
         match runs.is_empty() {
             true if unreadable.is_empty() => blocks.line(line!["No runs are kept."]),
@@ -28,18 +28,19 @@ impl Report for HistoryReport<'_> {
             false => blocks.append(table(runs, view)),
         }
         unreadable.iter().for_each(|entry| blocks.labelled(Role::Careful, "unreadable", line![foreign(entry)]));
-        if let Some(newest) = runs.first() {
+        if !proposed.is_empty() {
             blocks.gap();
-            let command = |words: &str| format!("trueup {words} {}{}", newest.run, view.flags);
-            match runs.iter().find(|run| run.is_open()) {
-                Some(open) => blocks.command(to_resume(open), resume(open, view)),
-                None => {
-                    blocks.command("show one:", command("show"));
-                    blocks.command("undo it: ", command("rollback"));
-                    if newest.is_incomplete() {
-                        blocks.command("resume:  ", resume(newest, view));
-                    }
-                }
+        }
+        for (run, flags) in proposed {
+            let command = |words: &str| format!("trueup {words} {}{flags}", run.run);
+            if run.is_open() {
+                blocks.command(to_resume(run), resume(run, flags));
+                continue;
+            }
+            blocks.command("show one:", command("show"));
+            blocks.command("undo it: ", command("rollback"));
+            if run.is_incomplete() {
+                blocks.command("resume:  ", resume(run, flags));
             }
         }
         blocks
@@ -163,11 +164,11 @@ impl Report for RunDocument {
             Some(Verification::NotNeeded) | None => {}
         }
         match run.is_open() {
-            true => blocks.command(to_resume(run), resume(run, view)),
+            true => blocks.command(to_resume(run), resume(run, &view.flags)),
             false => blocks.command("undo with:", format!("trueup rollback {}{}", run.run, view.flags)),
         }
         if run.is_incomplete() {
-            blocks.command("resume with:", resume(run, view));
+            blocks.command("resume with:", resume(run, &view.flags));
         }
         blocks
     }
@@ -240,8 +241,8 @@ fn doubt(run: &RunSummary, before: &'static str) -> Option<Line<'static>> {
 }
 
 /// The command that resumes a run.
-fn resume(run: &RunSummary, view: &TextView) -> String {
-    facts::resume(&run.run, run.allowed.iter(), &run.prune_namespaces) + &view.flags
+fn resume(run: &RunSummary, flags: &str) -> String {
+    facts::resume(&run.run, run.allowed.iter(), &run.prune_namespaces) + flags
 }
 
 /// The label of that command: a run without an end may be in progress, here or on another machine.
@@ -255,7 +256,7 @@ pub fn open<'a>(run: &'a RunSummary, view: &TextView) -> Blocks<'a> {
     let done = line![run.done, " of ", run.planned.whole(), " done", doubt(run, ", ")];
     let mut blocks = Blocks::default();
     blocks.labelled(Role::Careful, "warning", line!["run ", name, " of ", began, " has not finished: ", done]);
-    let resume = code(resume(run, view));
+    let resume = code(resume(run, &view.flags));
     blocks.item(line!["if nobody runs it any more, resume it instead:  ", resume]);
     blocks
 }

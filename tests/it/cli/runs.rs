@@ -92,7 +92,7 @@ fn history_lists_the_runs_and_shows_one_with_every_result() {
         .stdout_contains("\n  + create  shop/search                                     done (unguarded), ")
         .stdout_contains("\n  ~ replace shop/cart                                       done (versioned), ")
         .stdout_contains("\n  - delete  shop/old                                        done (unguarded), ")
-        .stdout_contains("\n        spec.port                80 -> 81\n")
+        .stdout_contains("\n        spec.port                80 -> 81   ")
         .stdout_contains("3 of 3 done, finished.\nVerified");
     let steps = stage.run(&format!("show {newest} --format json")).code(0).json()["steps"].clone();
     assert_eq!(steps[0]["result"], json!({"done": {"confirmation": "unguarded", "by_reading": false}}));
@@ -663,6 +663,24 @@ fn what_is_proposed_about_a_run_or_a_plan_names_its_environment_and_its_director
     stage.run(&format!("{} -o back.json", proposed("history", "undo it:   trueup"))).code(0);
     // The call's own environment is not doubled.
     assert_eq!(proposed("history --env prod", "undo it:   trueup").matches("--env prod").count(), 1);
+}
+
+#[test]
+fn history_proposes_to_resume_each_run_that_is_open() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    let open = ["one", "two"].map(|name| {
+        stage.write(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"));
+        stage.write(&format!("{name}/a.yaml"), &definition(&format!("{name}/a"), 80));
+        stage.run(&format!("apply {name} --yes --quiet")).code(0);
+        cut_newest(&stage, 2, "");
+        let history = stage.run("history");
+        let resume = history.code(0).text().lines().find_map(|line| line.split_once("resume with:  trueup "));
+        resume.expect("a proposal").1.to_owned()
+    });
+    stage.run("history").code(0).stdout_contains(&open[0]).stdout_contains(&open[1]);
+    stage.run(&format!("{} --yes", open[1])).code(0).stderr_ignored();
+    stage.run("history").code(0).stdout_contains(&open[0]).does_not_say(&open[1]);
 }
 
 #[test]
