@@ -617,6 +617,7 @@ fn what_no_stack_owns_is_adopted_by_the_one_that_defines_it() {
     service.create(&json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 80}}));
     let plan = stage.run("plan a");
     plan.code(0).stdout_contains("! blocked shop/cart");
+    stage.run("plan a --config a/trueup.yaml").stdout_contains("take it over first, with --adopt\n");
     let command = plan.text().split("transfer it first: trueup ").nth(1).and_then(|text| text.lines().next());
     stage.run(&format!("{} --yes", command.expect("a command"))).code(0).stderr_ignored();
     stage.run("plan a --detailed-exitcode").code(0).stdout_contains("In sync: 1 ");

@@ -2,6 +2,7 @@
 
 use super::edits::ValueEdit;
 use crate::drift::short;
+use crate::model::STACK;
 use crate::plan::{
     Action, Attribution, BlockReason, BlockedChange, BrokenReference, Cause, Change, FieldChange, Unchangeable,
     WrittenReference,
@@ -136,10 +137,13 @@ pub fn block_reason(blocked: &BlockedChange) -> (Line<'_>, Option<String>) {
                 None if *same_stack => {
                     line!["this is the same stack; give each a `stack:` or a `base_url:` of its own"]
                 }
-                None => line![
-                    "let that stack take it over first, with ",
-                    code(format!("--adopt --allow {}", safe::shell(&format!("foreign-stack={key}"))))
-                ],
+                None => {
+                    let before = blocked.change.as_ref().and_then(|change| change.action.before());
+                    let owned = before.filter(|before| before.endpoint.annotations.contains_key(STACK));
+                    let consent = owned.and_then(|_| allow("foreign-stack")).map(|allow| format!(" {allow}"));
+                    let adopt = format!("--adopt{}", consent.unwrap_or_default());
+                    line!["let that stack take it over first, with ", code(adopt)]
+                }
             };
             (line![stack, " in ", code(directory), environment, " defines it; ", how], None)
         }
