@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
 use crate::cli::{CommandError, command};
-use crate::load::config;
+use crate::load::{self, config};
 use crate::report::safe;
 
 /// Where the global options are.
@@ -53,26 +53,26 @@ pub fn options() -> String {
 /// What people of other tools and of earlier versions type, with what they look for.
 const HABITS: &[(&str, &str)] = &[
     ("diff", "to see what would change: trueup plan"),
-    ("destroy", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
-    ("delete", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
-    ("-destroy", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
+    ("destroy delete -destroy", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
+    ("create update edit", "to change objects, edit their definitions: trueup apply makes the changes"),
     ("describe", "to see an object with its fields: trueup get KIND:NAMESPACE/NAME --format yaml"),
-    ("unlock", "to release the lock of a run that is certainly dead: trueup history --unlock RUN"),
-    ("force-unlock", "to release the lock of a run that is certainly dead: trueup history --unlock RUN"),
-    ("status", "to compare what is live with the definitions: trueup drift"),
+    ("list ls", "to list what is live: trueup get NAMESPACE"),
+    ("unlock force-unlock", "to release the lock of a run that is certainly dead: trueup history --unlock RUN"),
+    ("status refresh", "to compare what is live with the definitions: trueup drift"),
+    ("check test lint", "to check the definitions: trueup validate; to compare them with what is live: trueup drift"),
+    ("format", "to format definitions: trueup fmt"),
     ("sync", "to make the changes of a directory: trueup apply"),
-    ("dump", "to write live objects as definitions: trueup pull"),
+    ("dump export", "to write live objects as definitions: trueup pull"),
+    ("undo revert rollout", "to undo the newest run: trueup rollback last"),
+    ("resume", "to resume the newest run: trueup apply --resume last"),
+    ("state log logs runs", "to see the runs: trueup history"),
+    ("login", "to use a token: set TRUEUP_TOKEN; to test it: trueup doctor"),
     ("--dry-run", "to see what an apply would do: trueup plan"),
-    ("-auto-approve", "to apply without a question: --yes"),
-    ("--auto-approve", "to apply without a question: --yes"),
-    ("-f", "a file or directory is given without an option: PATH"),
-    ("--file", "a file or directory is given without an option: PATH"),
-    ("--filename", "a file or directory is given without an option: PATH"),
-    ("-o", "to choose the output format: --format FORMAT"),
-    ("--output", "to choose the output format: --format FORMAT"),
-    ("-target", "to choose objects: --only GLOB"),
-    ("--target", "to choose objects: --only GLOB"),
-    ("-var-file", "to set variables for several calls: `variables:` of trueup.yaml or of an environment"),
+    ("-auto-approve --auto-approve", "to apply without a question: --yes"),
+    ("-f --file --filename", "a file or directory is given without an option: PATH"),
+    ("-o --output", "to choose the output format: --format FORMAT"),
+    ("-target --target", "to choose objects: --only GLOB"),
+    ("-var-file --var-file", "to set variables for several calls: `variables:` of trueup.yaml or of an environment"),
     ("-var", "to set a variable: --var NAME=VALUE"),
     ("--force", "to allow what a guard blocks: --allow NAME"),
     ("--state-dir", "to name where runs, locks and drift states are kept: --state DIR"),
@@ -103,13 +103,21 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
         // clap names the first letter alone.
         (None, _) => habit.starts_with('-') && has(habit),
     };
-    let habit = HABITS.iter().find(|(habit, _)| is_meant(habit)).map(|(_, tip)| (*tip).to_owned());
+    let habit = HABITS.iter().find(|(habits, _)| habits.split(' ').any(is_meant)).map(|(_, tip)| (*tip).to_owned());
     let Some(tip) = habit.or_else(|| of_directory(&error, has("--drift"))) else {
         // No value of an argument begins with `-`.
         let is_escape = |tip: &StyledStr| tip.to_string().starts_with("to pass '");
         if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(tips)) if tips.iter().all(is_escape))
         {
             error.remove(ContextKind::Suggested);
+        }
+        for (given, suggested) in [
+            (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+            (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        ] {
+            if is_unlike(&error, given, suggested) {
+                error.remove(suggested);
+            }
         }
         return error;
     };
@@ -120,6 +128,17 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     }
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     error
+}
+
+/// Whether nothing that clap suggests is begun by the word or a typing error away from it.
+fn is_unlike(error: &clap::Error, given: ContextKind, suggested: ContextKind) -> bool {
+    let Some(ContextValue::String(word)) = error.get(given) else { return false };
+    let suggested = match error.get(suggested) {
+        Some(ContextValue::String(one)) => std::slice::from_ref(one),
+        Some(ContextValue::Strings(several)) => several,
+        _ => return false,
+    };
+    !suggested.iter().any(|one| one.starts_with(word.as_str()) || load::nearest(word, [one.as_str()]).is_some())
 }
 
 /// The error of a command line as every other: what is wrong in its first line, then what clap says to it, a line for each
