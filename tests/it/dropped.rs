@@ -472,7 +472,7 @@ fn a_history_that_cannot_be_read_is_told_and_not_taken_for_one_without_a_namespa
 fn what_is_left_of_a_kind_that_was_dropped_is_named() {
     let service = Service::start();
     let stage = without_its_kind(&service, "kinds: [healthcheck]\n", true);
-    let output = " of this stack is of a kind that `kinds:` no longer lists (list healthcheck again, and a plan";
+    let output = " of this stack is of a kind that `kinds:` no longer lists (list healthcheck again, and `prune:` says";
     stage.run(&format!("plan . {ELSEWHERE}")).code(0).stdout_contains(output);
     stage.run(&format!("drift . {ELSEWHERE}")).code(3).stdout_contains(output).does_not_say("In sync");
     let plan = stage.run(&format!("plan . --format json {ELSEWHERE}")).json();

@@ -24,8 +24,8 @@ const REFERRERS_NOT_ASKED: &str = "{{endpoint}} would go, and the snapshot does 
 const COPIED: &str = "{{endpoint}} {{carries|carry}} copied ownership annotations and {{is|are}} nobody's: {{names}}";
 const UNSTACKED: &str =
     "{{endpoint}} {{was|were}} applied without a stack and {{is|are}} taken over by this one: {{names}}";
-const OUTSIDE: &str = "{{endpoint}} of this stack in {{reason}} {{is|are}} outside of `namespaces:` (list it again, or delete \
-    {{it|them}} with --prune-namespace {{reason}}): {{names}}";
+const OUTSIDE: &str = "{{endpoint}} of this stack in {{reason}} {{is|are}} outside of `namespaces:` (list it again or, with \
+    `prune: owned`, delete {{it|them}} with --prune-namespace {{reason}}): {{names}}";
 const OUTSIDE_UNREAD: &str =
     "{{names}}: this stack once had {{it|them}}, and what is left there could not be read ({{reason}})";
 const DELETES_UNKNOWN: &str =
@@ -54,7 +54,7 @@ const UNNAMED: &str = "{{names}} {{has|have}} {{reason}}, which {{its definition
 const WEAK: &str = "{{names}}: known from the published schemas alone, so which fields exclude each other, what a field \
     refers to and what the service fills in is unknown";
 const OUTSIDE_KINDS: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` no longer lists (list {{reason}} \
-    again, and a plan deletes what is not defined): {{names}}";
+    again, and `prune:` says whether a plan deletes {{it|them}}): {{names}}";
 const OUTSIDE_KINDS_DEFINED: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` no longer lists, and \
     another stack defines {{it|them}} (transfer {{it|them}} with {{reason}}): {{names}}";
 const OUTSIDE_KINDS_UNKNOWN: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` no longer lists, and \
