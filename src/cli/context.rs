@@ -192,8 +192,12 @@ impl Context {
         // On a thread of its own: an interrupt does not wait for the answer.
         let read = || std::io::stdin().lines().next().and_then(Result::ok);
         let answer = if asked.is_ok() { aside(read).await } else { None };
-        if answer.is_some_and(|line| line.trim() == "yes") {
+        if answer.as_ref().is_some_and(|line| line.trim() == "yes") {
             return Ok(());
+        }
+        if answer.is_none() {
+            // The end of the input has not ended the line of the question.
+            let _ = writeln!(stderr);
         }
         Err(error!(Refused, "declined: nothing was sent").sum())
     }

@@ -138,7 +138,11 @@ impl<'s> Documents<'s> {
             Some(cause) => {
                 Diagnostic::error(format!("syntax error: {}", cause.message), self.source, cause.range, cause.label)
             }
-            None => Diagnostic::error(format!("syntax error: {}", error.kind()), self.source, at..end, "here"),
+            None => {
+                // Beside a line that is not shown it says nothing.
+                let label = if self.may_have_secret { "" } else { "here" };
+                Diagnostic::error(format!("syntax error: {}", error.kind()), self.source, at..end, label)
+            }
         };
         if self.may_have_secret { said.of_unparsed(self.source) } else { said }
     }

@@ -198,7 +198,10 @@ fn lookup<'s>(
     if let Some(used) = variables.of_environments.get(name) {
         used.store(true, Ordering::Relaxed);
     } else {
-        let label = match nearest(name, variables.texts.keys().map(String::as_str)) {
+        let known = || variables.texts.keys().map(String::as_str);
+        // Terraform writes `${var.NAME}`.
+        let of_terraform = || known().find(|known| name.rsplit_once('.').is_some_and(|(_, last)| last == *known));
+        let label = match nearest(name, known()).or_else(of_terraform) {
             Some(near) => format!("did you mean `${{{near}}}`?"),
             None => "define it under `variables:` in trueup.yaml, or with `--var`".to_owned(),
         };

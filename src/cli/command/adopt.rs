@@ -121,14 +121,14 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
             lines.iter().for_each(|line| context.output.answer_line(line));
         }
     }
-    let files = match edits.files.len() {
-        0 => "no file was".to_owned(),
-        1 => "1 file was".to_owned(),
-        more => format!("{more} files were"),
+    let edited = match edits.files.len() {
+        0 => "no file was edited.".to_owned(),
+        1 => "1 file was edited.   Look at it: git diff ".to_owned(),
+        more => format!("{more} files were edited.   Look at it: git diff "),
     };
     // What was taken over may have left the filters.
     let call = now.as_ref().map_or_else(|| stack.call(), |now| stack.call_of(now));
-    context.output.answer_line(&format!("{files} edited.   Look at it: git diff    Next:  trueup plan {call}"));
+    context.output.answer_line(&format!("{edited}   Next:  trueup plan {call}"));
     Ok(status)
 }
 

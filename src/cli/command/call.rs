@@ -6,7 +6,7 @@ use crate::load;
 use crate::model::{self, Json, Layout};
 use crate::report::operations::{self, OperationList};
 
-/// Calls any operation of the interface by its name.
+/// Calls an operation on endpoints, events, DDoS or upgrades by its name.
 ///
 /// What changes something asks first, or needs --yes. The answer is printed as the service gave it: jq formats it.
 #[derive(Debug, Args)]
