@@ -119,6 +119,11 @@ impl Plan {
         self.digests().whole
     }
 
+    /// The digest of this plan before anybody allowed anything.
+    pub fn digest_without_consents(&self) -> Digest {
+        self.digests().without_consents
+    }
+
     pub(super) fn digests(&self) -> Digests {
         let covered = Covered {
             base_url: &self.service.base_url,

@@ -381,7 +381,7 @@ impl<'a> Fleet<'a> {
     /// The commands that apply these plans, if that changes something and is not refused because a list could not be read,
     /// or because merged work would be reverted; after an apply, the one that applies what it did not come to.
     pub(super) fn apply_commands(&self) -> Vec<Command> {
-        let Some((digest, call)) = &self.plans else { return Vec::new() };
+        let Some((_, call)) = &self.plans else { return Vec::new() };
         if self.command == FleetCommand::Apply {
             let is_left = |part: &FleetPart<'_>| match &part.outcome {
                 Ok(StackReport::Applied(Applied { outcome, .. })) => outcome.interrupted && !outcome.is_done(),
@@ -394,9 +394,9 @@ impl<'a> Fleet<'a> {
         let labels = ["Apply exactly these:", "Apply exactly these, once it is allowed:"];
         facts::applying(&plans, facts::alone(&plans), labels, |alone| match alone {
             Some(alone) => {
-                format!("trueup apply {call} {ONLY_THIS_CHANGE} --digest {}", Digest::of_all(alone).0)
+                format!("trueup apply {call} {ONLY_THIS_CHANGE} --digest {}", to_apply(alone.iter()))
             }
-            None => format!("trueup apply {call} --digest {digest}"),
+            None => format!("trueup apply {call} --digest {}", to_apply(plans.iter().copied())),
         })
     }
 
@@ -466,6 +466,13 @@ impl<'a> Fleet<'a> {
         all.sort_by_key(|remark| remark.level);
         all
     }
+}
+
+/// The digest by which an apply of these plans names them: where one lacks a consent, an apply gives others than they record.
+fn to_apply<'p>(plans: impl Iterator<Item = &'p Plan> + Clone) -> Digest {
+    let is_refused = plans.clone().any(|plan| !plan.refused().is_empty());
+    let (whole, without_consents) = Digest::of_all(plans);
+    if is_refused { without_consents } else { whole }
 }
 
 #[cfg(test)]

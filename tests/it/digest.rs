@@ -205,6 +205,22 @@ fn a_consent_to_the_apply_of_a_saved_plan_is_recorded_and_its_digest_does_not_co
 }
 
 #[test]
+fn what_is_proposed_once_it_is_allowed_works_with_the_consents_that_are_missing() {
+    for plan in ["plan .", "plan . ../other"] {
+        let service = Service::start();
+        let stage = emptied(&service);
+        stage.write("../other/trueup.yaml", "stack: other\nnamespaces: [other]\n");
+        stage.write("../other/a.yaml", &definition("other/a", 80));
+        let proposed = stage.run(&format!("{plan} --allow mass-change"));
+        let command = proposed.code(0).text().lines().find_map(|line| line.split_once("once it is allowed:  trueup "));
+        let command = command.expect("a proposal").1.to_owned();
+        assert!(command.contains("--allow mass-change"), "{command}");
+        stage.run(&command).code(6).stderr_contains("--allow empty-namespace");
+        stage.run(&format!("{command} --allow empty-namespace --quiet")).code(0).stdout_contains("12 deleted");
+    }
+}
+
+#[test]
 fn a_resume_asks_for_the_consents_again_and_is_of_the_same_stack() {
     let service = Service::start();
     let stage = emptied(&service);

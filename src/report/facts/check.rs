@@ -319,8 +319,14 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
             // A glob without a kind would take in objects of other kinds that have its name.
             let endpoint = if check.plan.noun() == "object" { "endpoint:" } else { "" };
             let glob = |key: &Key| format!("{}{key}", if key.kind.is_endpoint() { endpoint } else { "" });
+            // The guards count what is pending as well, which this one leaves out.
+            let mut restored = check.plan.clone();
+            restored.changes.retain(|change| keys.contains(&&change.key));
+            restored.guard();
+            let label =
+                if restored.refused().is_empty() { "restore with:" } else { "restore, once it is allowed, with:" };
             let only: String = keys.into_iter().map(|key| format!(" --only {}", glob(key))).collect();
-            let restore = Command { label: "restore with:", command: format!("trueup apply {call}{only}") };
+            let restore = Command { label, command: format!("trueup apply {call}{only}") };
             [restore].into_iter().chain(accept).collect()
         }
     }

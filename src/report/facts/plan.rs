@@ -318,7 +318,9 @@ fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) 
         command += &base.unwrap_or_default();
         command += if plan.is_only_this_change() { " --only-this-change" } else { "" };
     }
-    command += &format!(" --digest {}", digest.short());
+    // Where a consent is missing, an apply gives others than the plan records.
+    let without = (saved.is_none() && !plan.refused().is_empty()).then(|| plan.digest_without_consents());
+    command += &format!(" --digest {}", without.as_ref().unwrap_or(digest).short());
     // A saved plan contains the consents that were given, and its digest covers them. A move gives its own consents.
     match saved.is_none() && plan.handed_over().is_none() {
         true => command + &consents(plan.allowed.iter().map(|allowed| &allowed.name)),
