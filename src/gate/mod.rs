@@ -168,9 +168,7 @@ async fn check_events(reader: &Reader, system: Namespace, gates: &Gates, now: Ti
         limit: Some(1),
         ..events::EventQuery::new(system)
     };
-    // A count of none beside an event counts nothing.
-    let count = |page: events::EventPage| page.total_hits.filter(|hits| *hits > 0 || page.events.is_empty());
-    let found = events::query(reader, &query).await.map(count).map_err(|error| error.to_string());
+    let found = events::query(reader, &query).await.map(|page| page.total()).map_err(|error| error.to_string());
     judge_events(found, reader.date().unwrap_or(now).duration_since(now), gates)
 }
 

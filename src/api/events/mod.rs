@@ -250,15 +250,21 @@ impl<'de> Deserialize<'de> for Event {
 pub struct EventPage {
     /// The events of this batch.
     pub events: Vec<Event>,
-    /// Events that match in all.
     #[serde(default, deserialize_with = "count")]
-    pub total_hits: Option<u64>,
+    total_hits: Option<u64>,
     /// How to go on; empty at the end. It is valid for two minutes.
     #[serde(default, deserialize_with = "super::wire::nullable")]
     pub scroll_id: String,
     /// The aggregations by name.
     #[serde(default, rename = "aggs")]
     pub aggregations: Json,
+}
+
+impl EventPage {
+    /// Events that match in all; nothing where the service does not say, or counts fewer than it sent.
+    pub fn total(&self) -> Option<u64> {
+        self.total_hits.filter(|total| usize::try_from(*total).is_ok_and(|total| total >= self.events.len()))
+    }
 }
 
 /// Sends a query: once, whatever happens after it left.

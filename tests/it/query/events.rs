@@ -238,16 +238,26 @@ fn ended(first: Value, id: &'static str) -> Stage {
 #[test]
 fn a_list_that_ends_early_is_not_reported_as_whole() {
     let stage = answered(json!({"events": ["{}", "{}"], "total_hits": "1200", "scroll_id": "s"}));
-    for line in ["events --all --format ndjson", "events --limit 700 --format ndjson"] {
-        let ran = stage.run(line);
+    for most in ["--all", "--limit 700", "--limit 100", ""] {
+        let ran = stage.run(&format!("events {most} --format ndjson"));
         ran.code(5).stderr_contains("the service ended the list after 2 of 1,200 events");
         let printed = lines(&ran);
         assert_eq!((printed.len(), &printed[2]["kind"]), (3, &json!("error")));
     }
     let ran = stage.run("events --all --format json");
     assert!(ran.code(5).stderr_contains("the answer is not whole").json()["error"].is_object());
-    // A batch that is smaller than asked for is reported as it is.
-    stage.run("events --limit 100 --format ndjson").code(0).stderr_contains("2 of 1,200 events; every one with --all");
+    let ran = answered(json!({"events": [], "total_hits": "120"})).run("events --limit 100 --format json");
+    assert!(ran.code(5).stderr_contains("after 0 of 120 events").json()["error"].is_object());
+}
+
+#[test]
+fn a_count_below_the_events_beside_it_is_not_reported() {
+    for total in ["0", "1"] {
+        let stage = answered(json!({"events": ["{}", "{}"], "total_hits": total}));
+        let ran = stage.run("events");
+        assert!(ran.code(0).text().starts_with("security events in the tenant, "), "{}", ran.text());
+        assert_eq!(stage.run("events --all --format json").code(0).json()["total_hits"], Value::Null);
+    }
 }
 
 #[test]

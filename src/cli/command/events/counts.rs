@@ -55,7 +55,7 @@ async fn ask(fields: &[String], question: &mut EventsRequest<'_>, reader: &Reade
 
 /// How many events there are, and the counts of all fields.
 fn tally(fields: &[String], page: &EventPage) -> Result<(u64, Vec<FieldCounts>)> {
-    let total = page.total_hits.unwrap_or_default();
+    let total = page.total().unwrap_or_default();
     let field = |(at, field): (usize, &String)| match events::counts(&page.aggregations, &format!("by_{at}")) {
         Some(counts) => Ok(field_tally(field, counts, total)),
         // Where there is nothing, there is nothing to count.
@@ -67,7 +67,7 @@ fn tally(fields: &[String], page: &EventPage) -> Result<(u64, Vec<FieldCounts>)>
     if total == 0 && has_events {
         return Err(error!(
             Failed,
-            "the service did not count the events: its answer has no `total_hits`, or 0 beside events"
+            "the service did not count the events: its answer has no `total_hits`, or fewer than its events"
         ));
     }
     Ok((total, fields))

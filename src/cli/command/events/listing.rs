@@ -55,9 +55,8 @@ pub async fn run(mut question: EventsRequest<'_>, reader: &Reader) -> Result<Exi
 
 /// A list that ends early is not the answer, though each batch of it was one.
 fn whole(listed: Option<u64>, total: Option<u64>, most: u64) -> Result<Option<u64>> {
-    let is_scrolled = most > u64::from(MOST_EVENTS);
     match (listed, total) {
-        (Some(listed), Some(total)) if is_scrolled && listed < total.min(most) => {
+        (Some(listed), Some(total)) if listed < total.min(most) => {
             Err(error!(Unknown, "the service ended the list after {} of {} events", digits(listed), digits(total))
                 .hint("the answer is not whole")
                 .hint("start it again, over less time"))
@@ -101,7 +100,7 @@ impl<'a> Pages<'a> {
     /// It was not answered.
     pub async fn first(reader: &'a Reader, question: &'a EventsRequest<'a>) -> Result<Self> {
         let page = events::query(reader, &question.query).await.with_status(ExitStatus::Failed)?;
-        let (total, batches) = (page.total_hits, BTreeSet::new());
+        let (total, batches) = (page.total(), BTreeSet::new());
         Ok(Self { reader, question, page: Some(page), scroll_id: String::new(), total, batches })
     }
 
