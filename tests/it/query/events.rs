@@ -121,6 +121,10 @@ fn a_field_that_finds_nothing_is_doubted_with_the_nearest_names() {
     stage.run("events --match signatures.id=1 --format ndjson").code(0);
     let ran = stage.run("events --match country==Germany --format ndjson");
     ran.code(0).stderr_contains("the value for `country` begins with `=`: without it, write `country=Germany`");
+    for operator in ["=", "!=", "=~", "!~"] {
+        let ran = stage.run_words(&["events", "--match", &format!("country {operator} Germany"), "--format", "ndjson"]);
+        ran.code(0).stderr_contains(&format!("begins with ` `: without it, write `country{operator}Germany`"));
+    }
 }
 
 #[test]

@@ -127,11 +127,12 @@ impl<'a> EventsRequest<'a> {
 /// Warns of every field in the question that is not known: the service answers such a field with no hits and no error.
 fn warn(arguments: &EventsArgs, matches: &[Match], context: &Context) {
     // `FIELD == VALUE`, as other tools write it.
-    for Match { field, value, .. } in matches.iter().filter(|one| one.value.starts_with(['=', ' '])) {
+    for Match { field, operator, value } in matches.iter().filter(|one| one.value.starts_with(['=', ' '])) {
         let meant = safe::line(value.trim_start_matches(['=', ' ']));
         context.output.rendered_notice(&context.output.warning(&format!(
-            "the value for `{field}` begins with `{}`: without it, write `{field}={meant}`",
-            &value[..1]
+            "the value for `{field}` begins with `{}`: without it, write `{field}{}{meant}`",
+            &value[..1],
+            operator.as_str()
         )));
     }
     let matched = matches.iter().map(|one| one.field.clone());
