@@ -156,13 +156,8 @@ impl EventQuery {
 
     /// The query as the service reads it: `{vh_name="shop", country!="Germany"}`.
     pub fn query(&self) -> String {
-        let text = self.text.as_deref().unwrap_or_default().trim();
-        let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
-        let inner = inner.trim().trim_end_matches(',');
-        let mut parts: Vec<String> = Vec::new();
-        if !inner.is_empty() {
-            parts.push(inner.to_owned());
-        }
+        let own = self.text.as_deref().map(conditions).filter(|own| !own.is_empty());
+        let mut parts: Vec<String> = own.map(str::to_owned).into_iter().collect();
         parts.extend(self.matches.iter().map(ToString::to_string));
         format!("{{{}}}", parts.join(", "))
     }
@@ -183,6 +178,16 @@ impl EventQuery {
         put("aggs", (!self.aggregations.is_null()).then(|| self.aggregations.clone()));
         body
     }
+}
+
+/// The conditions of a query as people write it: in braces or not, with `query=` before them, or a comma after them.
+pub fn conditions(query: &str) -> &str {
+    let query = query.trim_matches(|c: char| c == ',' || c.is_whitespace());
+    // A field has a value or an operator there.
+    let is_prefix = |rest: &&str| !rest.starts_with(['"', '~']);
+    let query = query.strip_prefix("query=").map(str::trim_start).filter(is_prefix).unwrap_or(query);
+    let inner = query.strip_prefix('{').and_then(|query| query.strip_suffix('}')).unwrap_or(query);
+    inner.trim().trim_end_matches(',')
 }
 
 /// One security event.
@@ -317,8 +322,14 @@ mod tests {
         query.text = Some(r#" {country="Germany"} "#.to_owned());
         query.matches = vec!["city!=Berlin".parse().expect("a match")];
         assert_eq!(query.query(), r#"{country="Germany", city!="Berlin"}"#);
-        query.text = Some(r#"{country="Germany", }"#.to_owned());
-        assert_eq!(query.query(), r#"{country="Germany", city!="Berlin"}"#);
+        for text in [r#"{country="Germany", }"#, r#"{country="Germany"} ,"#, r#"query= {country="Germany"}"#] {
+            query.text = Some(text.to_owned());
+            assert_eq!(query.query(), r#"{country="Germany", city!="Berlin"}"#);
+        }
+        // A field of that name.
+        for text in [r#"query="a""#, r#"query=~"a""#, r#"query!="a""#] {
+            assert_eq!(conditions(text), text);
+        }
     }
 
     #[test]

@@ -136,7 +136,7 @@ fn warn(arguments: &EventsArgs, matches: &[Match], context: &Context) {
         )));
     }
     let matched = matches.iter().map(|one| one.field.clone());
-    let queried = arguments.query.iter().flat_map(|text| fields(text));
+    let queried = arguments.query.iter().flat_map(|text| fields(events::conditions(text)));
     let mut asked: Vec<String> = matched.chain(queried).collect();
     let matched = asked.len();
     asked.extend(arguments.fields.iter().cloned());
