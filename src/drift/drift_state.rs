@@ -189,9 +189,14 @@ impl DriftState {
         let changes = plan.by_key();
         for drifted in plan.drifted(verdicts) {
             let key = &drifted.object;
-            // What an apply restored since the last check drifted anew. A run can be named ahead of the clock, and then its
-            // name does not say when it was.
-            let written = changes.get(key).copied().and_then(written).filter(|written| *written <= now);
+            // What an apply restored since the last check drifted anew; one of what no definition names restores nothing.
+            // A run can be named ahead of the clock, and then its name does not say when it was.
+            let is_restored = |change: &&Change| match &drifted.field {
+                Some(field) => change.fields().iter().any(|one| one.field == *field),
+                None => true,
+            };
+            let change = changes.get(key).copied().filter(is_restored);
+            let written = change.and_then(written).filter(|written| *written <= now);
             let restored = self.last_seen.get(key).is_some_and(|seen| written > Some(*seen));
             let old = before
                 .get(key)

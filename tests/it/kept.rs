@@ -42,6 +42,27 @@ fn a_removed_value_that_the_service_keeps_is_named_and_nothing_is_verified() {
 }
 
 #[test]
+fn drift_that_no_definition_names_keeps_its_age_whatever_an_apply_writes_beside_it() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("a.yaml", CHECK).applied(".");
+    let path = "/api/config/namespaces/shop/healthchecks/alive";
+    let mut live: Value = serde_json::from_str(&service.send("GET", path, None).1).expect("an object");
+    live["spec"]["jitter_percent"] = json!(20);
+    let sent = json!({"metadata": live["metadata"], "spec": live["spec"]}).to_string();
+    assert_eq!(service.send("PUT", path, Some(&sent)).0, 200);
+    let checks = || {
+        let check = stage.run("drift . --drift-state ../drift.json --format json").json();
+        assert_eq!(check["drifted"][0]["field"], "spec.jitter_percent");
+        check["drifted"][0]["checks"].clone()
+    };
+    assert_eq!(checks(), 1);
+    stage.edit("a.yaml", "interval: 15", "interval: 16");
+    stage.run("apply . --yes --quiet").code(0);
+    stage.edit("a.yaml", "interval: 16", "interval: 17");
+    assert_eq!(checks(), 2);
+}
+
+#[test]
 fn a_conflict_about_what_no_definition_names_says_that_a_new_plan_keeps_it() {
     let (kept, reverted) = ("a new plan keeps it; `pull --drift --unnamed` writes it", "a new plan reverts it");
     for (strict, live, field, value, says) in [
