@@ -226,7 +226,11 @@ impl DriftState {
             Some(cause) => *cause == Some(Cause::Drift) || undecided.contains(key),
             None => true,
         };
-        self.applied.retain(|key| !known(key) || (desired.definitions.contains_key(key) && was_deleted(key)));
+        self.applied.retain(|key| match plan.outside.contains(&key.into()) {
+            // What the stack gave up, as long as something of it is there.
+            true => self.drift.contains_key(key),
+            false => !known(key) || (desired.definitions.contains_key(key) && was_deleted(key)),
+        });
         let there = desired.definitions.keys().filter(|key| known(key) && !missing.contains_key(key));
         for key in there {
             self.applied.insert(key.clone());

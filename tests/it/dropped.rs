@@ -399,7 +399,12 @@ fn a_drift_state_counts_the_checks_of_what_is_outside_of_the_plan_and_forgets_wh
     assert_eq!([checks(), checks(), checks()], [1, 2, 3].map(|number| vec![json!(number)]));
     service.delete("pay/till");
     assert_eq!(checks(), Vec::<Value>::new());
-    assert!(!stage.read("../memory.json").contains("first_seen"), "{}", stage.read("../memory.json"));
+    let state = stage.read("../memory.json");
+    assert!(!state.contains("first_seen") && !state.contains("pay/till"), "{state}");
+    // It is listed and defined again, and not applied yet.
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop, pay]\n");
+    stage.write("till.yaml", &definition("pay/till", 80));
+    stage.run(&format!("drift . --drift-state ../memory.json {ELSEWHERE}")).code(2).does_not_say("DRIFT");
 }
 
 /// Commits this many versions of the settings.
