@@ -34,9 +34,6 @@ impl Report for SiteUpgrade<'_> {
         let note = note(progress);
         let note = (!note.is_empty()).then(|| line![" (", note, ")"]);
         let mut blocks = Blocks::from(line![site, ": ", foreign(word(&progress.status)), note]);
-        if !progress.site.is_empty() && progress.site != self.site {
-            blocks.labelled(Role::Careful, "warning", line!["the answer is about the site ", code(&progress.site)]);
-        }
         blocks.table(parts.0);
         blocks
     }

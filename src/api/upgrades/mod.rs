@@ -5,7 +5,7 @@ mod version;
 
 use serde::Deserialize;
 
-use crate::model::{Json, Namespace};
+use crate::model::{Json, Namespace, neutral};
 
 pub use status::{
     Application, ApplicationObject, ImageDownload, Installed, NodeUpgrade, NodesUpgrade, ObjectCondition, OsNode,
@@ -60,6 +60,9 @@ pub async fn status(reader: &Reader, namespace: &Namespace, site: &str) -> Resul
     let answer = reader.question(Operation::UpgradeStatus, &parameters, None).await?;
     let Inner { sw_upgrade_progress, others } = answer.json::<Answer>()?.upgrade_status;
     match sw_upgrade_progress {
+        Some(progress) if !progress.site.is_empty() && progress.site != site => {
+            Err(answer.unreadable(format!("it is about `{}`", neutral(&progress.site, 60))))
+        }
         // What it says of other upgrades is shown with that of the software.
         Some(mut progress) => {
             progress.others.extend(others.into_iter().filter(|(_, other)| !other.is_null()));

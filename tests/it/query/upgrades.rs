@@ -1,5 +1,5 @@
 use super::service;
-use crate::support::{Service, Stage};
+use crate::support::{OddServer, Service, Stage};
 
 fn staged() -> (Service, Stage) {
     let service = service();
@@ -50,4 +50,16 @@ fn a_status_is_a_table_of_stages_nodes_and_applications() {
         .code(1)
         .stderr_contains("404 Not Found")
         .stderr_contains("namespace `system`");
+}
+
+#[test]
+fn an_answer_about_another_site_is_not_the_status_of_this_one() {
+    let answer = r#"{"upgrade_status": {"sw_upgrade_progress": {"site": "ce-lyon", "status": "COMPLETED"}}}"#;
+    let server = OddServer::start(move |_, _| (200, answer.into()));
+    let stage = Stage::new().env("TRUEUP_BASE_URL", &server.url()).env("TRUEUP_TOKEN", "token-of-an-odd-service");
+    for format in ["", "--format json"] {
+        let ran = stage.run(&format!("upgrades status ce-berlin {format}"));
+        ran.code(1).stderr_contains("it is about `ce-lyon`").does_not_say("ompleted").does_not_say("COMPLETED");
+    }
+    stage.run("upgrades status ce-lyon").code(0).stdout_contains("ce-lyon: completed");
 }
