@@ -237,10 +237,12 @@ fn alike<'i>(ids: impl Iterator<Item = &'i StackId>) -> BTreeSet<(String, Option
     known.into_iter().filter(|(_, stacks)| stacks.len() > 1).map(|(name, _)| name).collect()
 }
 
-/// The entry that counts: the newest check, if there are several.
+/// The entry that counts: the newest check, if there are several. One that was skipped, as often as it was, is none.
 fn the_one(found: Found, stack: &str, problems: &mut Vec<InputProblem>) -> SavedResult {
-    let mut results: Found =
-        found.into_iter().filter(|(_, result)| !matches!(result, Err(NoResult::Elsewhere))).collect();
+    let (skipped, mut results): (Found, Found) = found
+        .into_iter()
+        .filter(|(_, result)| !matches!(result, Err(NoResult::Elsewhere)))
+        .partition(|(_, result)| matches!(result, Err(NoResult::Skipped(_))));
     if results.len() > 1 {
         let files: Vec<&str> = results.iter().map(|(file, _)| file.as_str()).collect();
         let message = format!("{} have a result for it: the newest check is shown", files.join(" and "));
@@ -248,7 +250,7 @@ fn the_one(found: Found, stack: &str, problems: &mut Vec<InputProblem>) -> Saved
     }
     results.sort_by_key(|(_, result)| result.as_ref().ok().map(|check| check.now));
     let unknown = || Err(NoResult::Unknown("no file contains a check".to_owned()));
-    results.pop().map_or_else(unknown, |(_, result)| result)
+    results.pop().or_else(|| skipped.into_iter().next()).map_or_else(unknown, |(_, result)| result)
 }
 
 /// The result, unless its check is too old, is from the future, or is not of the whole stack.

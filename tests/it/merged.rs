@@ -630,6 +630,30 @@ fn an_environment_is_one_stack_whether_the_call_names_it_or_all() {
 }
 
 #[test]
+fn a_stack_that_several_checks_skip_is_skipped() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for (name, environments) in [("a", &["dev", "qa", "prod"][..]), ("b", &["prod"])] {
+        let settings =
+            |env| format!("{env}: {{stack: {name}-{env}, namespaces: [{name}-{env}], variables: {{env: {env}}}}}");
+        let environments: Vec<String> = environments.iter().map(settings).collect();
+        stage.write(&format!("{name}/trueup.yaml"), &format!("environments: {{{}}}\n", environments.join(", ")));
+        stage.write(&format!("{name}/x.yaml"), &definition(&format!("{name}-${{env}}/x"), 80));
+    }
+    for env in ["dev", "qa", "prod"] {
+        let call = format!("a b --env {env} --skip-missing-env");
+        stage.run(&format!("apply {call} --yes --quiet")).code(0).stderr_ignored();
+        stage.run(&format!("drift {call} --format json --output checks/{env}.json")).code(0).stderr_ignored();
+    }
+    let report = stage.run("fleet report checks");
+    report
+        .code(0)
+        .stdout_contains("== b\nSKIPPED  ")
+        .stdout_contains("4 in sync, 1 skipped")
+        .does_not_say("INCOMPLETE");
+}
+
+#[test]
 fn files_that_name_no_stack_are_not_in_sync() {
     let stage = Stage::new();
     let file = |checks: Value| json!({"kind": "fleet", "format_version": 1, "verdict": "in_sync", "failed": 0, "checks": checks});
