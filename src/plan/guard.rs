@@ -34,9 +34,9 @@ pub struct GuardHit {
 }
 
 impl GuardHit {
-    /// The share in per cent, rounded down.
+    /// The share in per cent, rounded up: it reads as more than what is allowed.
     pub fn percent(&self) -> usize {
-        (self.count * 100).checked_div(self.of).unwrap_or(0)
+        (self.count * 100).div_ceil(self.of.max(1))
     }
 
     /// What it counts: the kind, where that is one and not endpoint, and the word for one of them.
