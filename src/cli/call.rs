@@ -89,19 +89,26 @@ impl Call {
             match values.as_slice() {
                 [] => vec![flag],
                 values => {
-                    let shown = |value: &String| match id.as_str() {
-                        "var" => safe::shell(&self.shown_variable(value)),
-                        _ => safe::shell(value),
-                    };
-                    values.iter().map(|value| format!("{flag}{between}{}", shown(value))).collect()
+                    let shown = values.iter().map(|value| safe::shell(&self.shown(id, value)));
+                    shown.map(|value| format!("{flag}{between}{value}")).collect()
                 }
             }
         };
         given.flat_map(words).collect()
     }
 
-    /// A variable of the call without what may be of a secret.
-    fn shown_variable<'v>(&self, variable: &'v str) -> Cow<'v, str> {
+    /// The values of the arguments with these ids, without what may be of a secret.
+    pub fn shown_values(&self, ids: &str) -> BTreeMap<String, Vec<String>> {
+        let given = ids.split(' ').filter_map(|id| self.typed.get_key_value(id));
+        let shown = |id, values: &[String]| values.iter().map(|value| self.shown(id, value).into_owned()).collect();
+        given.map(|(id, values)| (id.clone(), shown(id, values))).collect()
+    }
+
+    /// A value of the call without what may be of a secret, which only a variable is.
+    fn shown<'v>(&self, id: &str, variable: &'v str) -> Cow<'v, str> {
+        if id != "var" {
+            return variable.into();
+        }
         if let Some((name, _)) = variable.split_once('=').filter(|(name, _)| self.is_secret(name)) {
             return format!("{name}=…").into();
         }

@@ -1,7 +1,7 @@
 //! One drift check: the plan that it made, the verdicts before and after acknowledgements, and since when
 //! each drifted value has drifted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use jiff::Timestamp;
@@ -15,6 +15,9 @@ use crate::plan::Plan;
 
 /// The most shards of a fleet. Whose a namespace or a stack is takes as many steps as there are shards.
 pub const MOST_SHARDS: u32 = 4096;
+
+/// The flags that decide, beside a directory and its environment, what a stack is.
+pub const STACK_FLAGS: &str = "config policy stack var";
 
 /// One of how many shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -53,14 +56,25 @@ pub struct Check {
     pub shard: Option<Shard>,
     /// The namespaces of the other shards.
     pub elsewhere: BTreeSet<Namespace>,
+    /// Those of [`STACK_FLAGS`] that the call had, with their values.
+    pub flags: BTreeMap<String, Vec<String>>,
 }
 
 impl Check {
     /// A check of `plan` at `now`.
     #[must_use]
     pub fn new(plan: Plan, verdicts: Verdicts, now: Timestamp) -> Self {
-        let (acknowledged, elsewhere) = (Vec::new(), BTreeSet::new());
-        Self { plan, found: verdicts.clone(), verdicts, acknowledged, drift_state: None, now, shard: None, elsewhere }
+        Self {
+            plan,
+            found: verdicts.clone(),
+            verdicts,
+            acknowledged: Vec::new(),
+            drift_state: None,
+            now,
+            shard: None,
+            elsewhere: BTreeSet::new(),
+            flags: BTreeMap::new(),
+        }
     }
 
     /// The check without what is accepted. Days are those of UTC, wherever the check runs.

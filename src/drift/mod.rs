@@ -13,7 +13,7 @@ mod verdict;
 pub use acknowledge::{
     Acknowledgement, AcknowledgementStatus, Acknowledgements, AcknowledgementsKind, Drifted, JudgedAcknowledgement,
 };
-pub use check::{Check, MOST_SHARDS, Shard};
+pub use check::{Check, MOST_SHARDS, STACK_FLAGS, Shard};
 pub use drift_state::{DriftState, DriftStateError, DriftStateOwner, SeenSince};
 pub use missing::{GitPast, MissingCause, Past, Removal, short};
 pub use verdict::{ObjectVerdict, UnmanagedPolicy, Verdict, Verdicts};

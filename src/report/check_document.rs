@@ -10,7 +10,9 @@ use jiff::tz::TimeZone;
 use super::document::FORMAT_VERSION;
 use super::fleet::{InputProblem, NoResult};
 use super::json::{ChecksDocument, StackDocument};
-use crate::drift::{Acknowledgements, Check, DriftState, MOST_SHARDS, SeenSince, Shard, UnmanagedPolicy, Verdicts};
+use crate::drift::{
+    Acknowledgements, Check, DriftState, MOST_SHARDS, STACK_FLAGS, SeenSince, Shard, UnmanagedPolicy, Verdicts,
+};
 use crate::model::document::{DocumentError, DocumentFormat, kind_of};
 use crate::model::{Field, Key};
 
@@ -120,6 +122,9 @@ impl CheckDocumentError {
 fn check(file: StackDocument<'static>) -> Result<Check, CheckDocumentError> {
     let StackDocument { plan, verdicts, checked, acknowledged, drifted, .. } = file;
     let (elsewhere, drifted) = (file.elsewhere_namespaces.into_owned(), drifted.unwrap_or_default());
+    let mut flags = file.flags.into_owned();
+    // Another flag would be the file's own word in a command that a report proposes.
+    flags.retain(|flag, _| STACK_FLAGS.split(' ').any(|known| known == flag));
     let acknowledged = acknowledged.map(Cow::into_owned).unwrap_or_default();
     let plan = plan.ok_or_else(|| CheckDocumentError::missing("plan"))?.into_owned();
     let verdicts = verdicts.ok_or_else(|| CheckDocumentError::missing("verdicts"))?.into_owned();
@@ -147,5 +152,5 @@ fn check(file: StackDocument<'static>) -> Result<Check, CheckDocumentError> {
         Some((one.object, one.field, SeenSince { first_seen: one.first_seen?, checks: one.checks? }))
     });
     let (drift_state, shard) = (Some(DriftState::of_seen(seen)), existing(file.shard)?);
-    Ok(Check { plan, verdicts, found, acknowledged, drift_state, now: checked, shard, elsewhere })
+    Ok(Check { plan, verdicts, found, acknowledged, drift_state, now: checked, shard, elsewhere, flags })
 }

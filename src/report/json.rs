@@ -171,6 +171,9 @@ pub struct StackDocument<'p> {
     /// The namespaces of the stack that belong to other shards.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub elsewhere_namespaces: Cow<'p, BTreeSet<Namespace>>,
+    /// The flags of the check that decide what the stack is, with their values: `config`, `policy`, `stack` and `var`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flags: Cow<'p, BTreeMap<String, Vec<String>>>,
     /// The plan that was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Cow<'p, Plan>>,
@@ -237,6 +240,7 @@ impl<'p> StackDocument<'p> {
             counts: Some(counts(&check.plan)),
             drifted: Some(drifted.collect()),
             elsewhere_namespaces: Cow::Borrowed(&check.elsewhere),
+            flags: Cow::Borrowed(&check.flags),
             plan: Some(Cow::Borrowed(&check.plan)),
             shard: check.shard,
             verdict: Some(check.verdicts.whole()),

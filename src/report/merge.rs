@@ -298,7 +298,10 @@ impl MergedChecks {
 
 impl SavedStack {
     fn part(&self, apart: Option<String>) -> FleetPart<'_> {
-        let flags = self.environment.as_ref().map(|name| format!(" --env {}", safe::shell(name))).unwrap_or_default();
+        let environment = self.environment.iter().map(|name| ("env", name));
+        let given = self.result.iter().flat_map(|check| &check.flags);
+        let given = given.flat_map(|(flag, values)| values.iter().map(|value| (flag.as_str(), value)));
+        let flags = environment.chain(given).map(|(flag, value)| format!(" --{flag} {}", safe::shell(value))).collect();
         let call = format!("{}{flags}", safe::shell(&self.directory));
         FleetPart {
             directory: self.directory.clone(),

@@ -654,6 +654,26 @@ fn a_stack_that_several_checks_skip_is_skipped() {
 }
 
 #[test]
+fn the_commands_of_a_merged_report_have_the_flags_of_the_check() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\nvariables: {port: 80}\n")
+        .file("x.yaml", &definition("shop/x", 80).replace("port: 80", "port: ${port}"));
+    let flags = "--stack other --var port=8443";
+    stage.run(&format!("apply . {flags} --yes --quiet")).code(0);
+    service.change("shop/x", |object| object["spec"]["ip"] = json!("10.9.9.9"));
+    let proposed = format!("trueup apply . {flags}");
+    stage.run(&format!("drift . {flags} --write json=checks/1.json")).code(3).stdout_contains(&proposed);
+    stage.run("fleet report checks").code(3).stdout_contains(&proposed);
+    // A file proposes no other flag.
+    let mut check: Value = serde_json::from_str(&stage.read("checks/1.json")).expect("JSON");
+    check["flags"]["base-url"] = json!(["https://elsewhere.example"]);
+    stage.write("checks/1.json", &check.to_string());
+    stage.run("fleet report checks").code(3).stdout_contains(&proposed).does_not_say("elsewhere.example");
+}
+
+#[test]
 fn files_that_name_no_stack_are_not_in_sync() {
     let stage = Stage::new();
     let file = |checks: Value| json!({"kind": "fleet", "format_version": 1, "verdict": "in_sync", "failed": 0, "checks": checks});
