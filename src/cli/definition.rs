@@ -4,8 +4,10 @@
 use serde_json::json;
 use serde_yaml::Value;
 
+use crate::diff;
 use crate::kind::{is_zero, place_in_file};
-use crate::model::{Json, LiveObject, Object, UnknownField, is_ownership_annotation, neutral};
+use crate::load::{self, SourceFile};
+use crate::model::{Definition, Json, LiveObject, Object, UnknownField, is_ownership_annotation, neutral};
 use crate::report::safe;
 
 /// What a definition file says beside the endpoint, and what it need not say.
@@ -59,6 +61,23 @@ pub fn text(object: &Object, options: DefinitionOptions<'_>) -> String {
         head.push_str(&format!("# not written, this trueup does not know it: {}\n", safe::line(&path)));
     }
     format!("{head}{body}")
+}
+
+/// Why a load would refuse `text`, the definition of `object` at `path`, or read something else.
+pub fn refused(object: &Object, path: &str, text: &str) -> Option<String> {
+    let file = SourceFile { path: path.to_owned(), bytes: text.as_bytes().to_vec() };
+    match load::sources(vec![file], &load::LoadOptions::default()) {
+        Err(diagnostics) => {
+            let first = diagnostics.list.first().map(|first| first.message.as_str()).unwrap_or_default();
+            Some(format!("a definition must not contain it: {first}"))
+        }
+        Ok(loaded) => {
+            let read = loaded.desired.definitions.get(&object.key);
+            let is_same =
+                |read: &Definition| diff::compare(object, &read.endpoint, diff::CompareOptions::default()).is_empty();
+            (!read.is_some_and(is_same)).then(|| "a definition would be read differently".to_owned())
+        }
+    }
 }
 
 /// A value with its keys in the order of a file; those of labels and annotations are anybody's.

@@ -9,11 +9,10 @@ use crate::cli::args::DefinitionFileArgs;
 use crate::cli::call::Call;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
-use crate::diff;
 use crate::file::{FileError, FileMode, limit, slashed};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
-use crate::load::{self, Config, LoadOptions, SourceFile};
+use crate::load::{self, Config, LoadOptions};
 use crate::model::{Definition, Key, Object, SourceLocation, gathered};
 use crate::report::schema::{self, DefinitionKind};
 use crate::report::{safe, text};
@@ -139,27 +138,9 @@ impl<'a> DefinitionTarget<'a> {
             endpoint,
             DefinitionOptions { schema: schema(self.arguments, &path).as_deref(), ..options },
         );
-        match self.refuses(endpoint, &path, &text) {
+        match definition::refused(endpoint, &self.below(&path), &text) {
             Some(reason) => Err(reason),
             None => Ok(DefinitionFile { kind: key.kind, path, text }),
-        }
-    }
-
-    /// Why a later load would refuse the file, or read something else.
-    fn refuses(&self, endpoint: &Object, path: &str, text: &str) -> Option<String> {
-        let file = SourceFile { path: self.below(path), bytes: text.as_bytes().to_vec() };
-        match load::sources(vec![file], &load::LoadOptions::default()) {
-            Err(diagnostics) => {
-                let first = diagnostics.list.first().map(|first| first.message.as_str()).unwrap_or_default();
-                Some(format!("a definition must not contain it: {first}"))
-            }
-            Ok(loaded) => {
-                let read = loaded.desired.definitions.get(&endpoint.key);
-                let same = read.is_some_and(|read| {
-                    diff::compare(endpoint, &read.endpoint, diff::CompareOptions::default()).is_empty()
-                });
-                (!same).then(|| "a definition would be read differently".to_owned())
-            }
         }
     }
 

@@ -180,22 +180,24 @@ impl Wanted {
 
 /// The documents of the endpoints that a definition can describe.
 fn definitions(context: &Context, listing: &ObjectListing<'_>) -> Vec<String> {
+    let text = |item: &&LiveItem| match item {
+        LiveItem::Unsupported(unsupported) => Err(format!("this trueup cannot represent it: {}", unsupported.reason)),
+        LiveItem::Object(object) => {
+            let text = definition::text(&object.endpoint, DefinitionOptions::of_live(object));
+            definition::refused(&object.endpoint, "object.yaml", &text).map_or(Ok(text), Err)
+        }
+    };
     let mut documents = Vec::new();
     for item in &listing.items {
-        match item {
-            LiveItem::Unsupported(unsupported) => {
-                let (key, reason) = (&unsupported.key, &unsupported.reason);
-                let message = format!("left out: {key}: this trueup cannot represent it: {reason}");
-                context.output.notice(&message);
+        match text(item) {
+            Ok(text) => documents.push(text),
+            Err(reason) => {
+                context.output.notice(&format!("left out: {}: {reason}", item.key()));
+                continue;
             }
-            LiveItem::Object(object) => {
-                for place in &object.secrets {
-                    let key = object.endpoint.key.to_string();
-                    let message = format!("not shown: {place} of {key}: no answer shows a secret");
-                    context.output.notice(&message);
-                }
-                documents.push(definition::text(&object.endpoint, DefinitionOptions::of_live(object)));
-            }
+        }
+        for place in item.object().iter().flat_map(|object| &object.secrets) {
+            context.output.notice(&format!("not shown: {place} of {}: no answer shows a secret", item.key()));
         }
     }
     documents

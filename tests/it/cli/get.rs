@@ -123,6 +123,17 @@ fn an_item_that_cannot_be_represented_is_listed_and_left_out_of_definitions() {
 }
 
 #[test]
+fn what_no_definition_may_contain_is_left_out_of_definitions() {
+    let (service, stage) = staged();
+    service.create(
+        &json!({"metadata": {"name": "odd", "namespace": "pay", "labels": {"a key": "x"}}, "spec": {"ip": "10.0.0.1"}}),
+    );
+    let ran = stage.run("get pay --format yaml");
+    ran.code(7).stderr_contains("left out: pay/odd: a definition must not contain it: ").does_not_say("name: odd");
+    ran.stdout_contains("name: card");
+}
+
+#[test]
 fn a_misspelt_name_column_or_filter_is_an_error_that_helps() {
     let (_service, stage) = staged();
     stage
