@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use clap::ArgMatches;
 
-use crate::cli::Result;
 use crate::cli::environment::ProcessEnvironment;
+use crate::cli::{CommandError, Result};
 use crate::file::real_path_or_given;
 use crate::load::{self, LoadOptions, SecretVariables};
 use crate::report::safe;
@@ -158,13 +158,18 @@ impl Call {
             let typed = INPUTS.split(' ').flat_map(|id| self.values(id)).map(String::as_str);
             typed.chain(environment.files()).any(|value| real_path_or_given(Path::new(value)) == path)
         };
-        let beside = self.values("write").iter().filter_map(|written| Some(written.split_once('=')?.1));
-        let mut outputs = self.values("output").iter().map(String::as_str).chain(beside).map(Path::new);
-        match outputs.find(|path| path.is_file() && is_read(path)) {
-            Some(path) => Err(error!(Usage, "the call also reads `{}`, which would be replaced", path.display())
-                .hint("name another file")),
+        // A drift state need not be there yet.
+        let is_state = |path: &Path| self.values("drift_state").iter().any(|state| Path::new(state) == path);
+        match self.outputs().find(|path| is_state(path) || (path.is_file() && is_read(path))) {
+            Some(path) => Err(is_input(path)),
             None => Ok(()),
         }
+    }
+
+    /// The files that the call writes.
+    pub fn outputs(&self) -> impl Iterator<Item = &Path> {
+        let beside = self.values("write").iter().filter_map(|written| Some(written.split_once('=')?.1));
+        self.values("output").iter().map(String::as_str).chain(beside).map(Path::new)
     }
 
     /// Refuses the size of a Markdown report where no report is one.
@@ -184,6 +189,11 @@ impl Call {
     pub fn about(&self, ids: &str) -> String {
         self.paths() + &self.flags(ids) + &self.settings()
     }
+}
+
+/// That an output is in the place of an input.
+pub fn is_input(path: &Path) -> CommandError {
+    error!(Usage, "the call also reads `{}`, which would be replaced", path.display()).hint("name another file")
 }
 
 #[cfg(test)]

@@ -108,11 +108,15 @@ fn a_file_that_the_call_reads_is_never_its_output() {
     let stage = applied(&service);
     stage.run("snapshot . -o live.snapshot").code(0);
     stage.run("plan . -o plan.out --quiet").code(0);
-    stage.run("drift . --drift-state state --quiet").code(0);
+    stage.run("drift . --drift-state state --quiet --write json=../checks/1.json").code(0);
+    // It need not be there yet.
+    stage.run("drift . --drift-state new --write json=new").code(64).stderr_contains("the call also reads `new`");
+    assert!(!stage.path("new").exists());
     for (call, read) in [
         ("plan . --live live.snapshot -o ./live.snapshot", "live.snapshot"),
         ("drift . --live live.snapshot --write json=live.snapshot", "live.snapshot"),
         ("drift . --drift-state state -o state", "state"),
+        ("fleet report ../checks --write json=../checks/1.json", "../checks/1.json"),
         ("apply plan.out --yes --write json=plan.out", "plan.out"),
     ] {
         let before = stage.read(read);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use crate::cli::args::time;
+use crate::cli::call;
 use crate::cli::command::prelude::*;
 use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, real_path_or_given, slashed};
 use crate::report::merge;
@@ -58,8 +59,11 @@ impl Execute for FleetSubcommand {
         let mut seen = BTreeSet::new();
         let found = arguments.paths.iter().flat_map(|path| files(path));
         // A file that is named twice is one file.
-        let found = found.filter(|(path, _)| seen.insert(real_path_or_given(path)));
-        let inputs = found.map(|(path, unlisted)| {
+        let found: Vec<_> = found.filter(|(path, _)| seen.insert(real_path_or_given(path))).collect();
+        if let Some(path) = context.call.outputs().find(|path| seen.contains(&real_path_or_given(path))) {
+            return Err(call::is_input(path));
+        }
+        let inputs = found.into_iter().map(|(path, unlisted)| {
             let bytes = match unlisted {
                 Some(reason) => Err(reason),
                 None => file::read(&path, limit::SAVED).map_err(|error| error.to_string()),
