@@ -58,7 +58,7 @@ part!(
         start_time: Option<String>,
         /// RFC 3339; nothing while the event is open.
         end_time: Option<String>,
-        /// Whether it has attachments.
+        /// Whether it has attachments other than packet captures (PCAP).
         has_attachment: bool,
         /// Whether it has details.
         has_details: bool,
