@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use super::facts::unit;
-use super::text::draw;
 use crate::api::ddos::{Attachment, DdosEdit, DdosEvent};
 use crate::model::Json;
 use crate::report::prelude::*;
@@ -18,7 +17,7 @@ pub struct DdosEvents<'e> {
 
 impl Report for DdosEvents<'_> {
     /// The events as a table.
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         if self.events.is_empty() {
             return line!["no DDoS events in this time"].into();
         }
@@ -50,7 +49,7 @@ pub struct OneDdosEvent<'e> {
 
 impl Report for OneDdosEvent<'_> {
     /// One event with every field that it has, and its attachments.
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         let event = self.event;
         let text = |text: &str| if text.is_empty() { Line::default() } else { line![code(text.to_owned())] };
         let rows = [
@@ -103,7 +102,7 @@ pub fn edit(event: &DdosEvent, changes: &[(&'static str, String, String)], view:
         table.row([line![styled(Role::Replace, "~"), " ", *field], edit]);
     }
     blocks.table(table);
-    draw::blocks(&blocks, view)
+    view.message(blocks)
 }
 
 /// The values that were changed by someone else after `shown` was read, beside those of the edit.
@@ -128,7 +127,7 @@ pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &Te
     let mut blocks = Blocks::from(Line::labelled(Role::Wrong, "conflict", title));
     blocks.gap();
     blocks.table(table);
-    draw::blocks(&blocks, view)
+    view.message(blocks)
 }
 
 #[cfg(test)]

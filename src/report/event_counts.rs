@@ -1,8 +1,6 @@
 //! Counts of security events: bars for the values of each field, one row a value, the most frequent first, the rest as one
 //! row; and the same as JSON. Bars are drawn in eighths of a column, or in whole ones where only ASCII can be shown.
 
-use std::io::{self, Write};
-
 use jiff::Timestamp;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -12,6 +10,8 @@ use super::line::digits;
 use super::text::draw::cut;
 use crate::report::prelude::*;
 
+/// Columns before each bar.
+const INDENT: usize = 2;
 /// Columns of the longest bar, where there is room for it.
 const LONGEST: usize = 40;
 /// Columns of the longest label on a terminal.
@@ -70,23 +70,24 @@ impl Report for EventCounts {
     }
 
     /// The counts as bars.
-    fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
-        let heading = &self.heading;
+    fn blocks<'a>(&'a self, view: &TextView) -> Blocks<'a> {
+        let mut blocks = Blocks::default();
         for (at, field) in self.by.iter().enumerate() {
-            let by = view.plain(&line!["by ", code(&field.field)]);
+            let (title, least) = if at == 0 { (self.heading.as_str(), 3) } else { ("", 2) };
+            let by = line!["by ", code(&field.field)];
             let bars = field.bars(self.top, view.limit(), view.charset);
             // The title ends where its bars end.
-            let end = bars.lines().next().map_or(0, UnicodeWidthStr::width);
-            let heading = if at == 0 { heading.as_str() } else { "\n" };
-            let gap = end.saturating_sub(heading.trim().width() + by.width()).max(if at == 0 { 3 } else { 2 });
-            write!(out, "{heading}{:gap$}{by}\n{bars}", "")?;
+            let end = bars.first().map_or(0, |bar| view.plain(bar).width() + INDENT);
+            let gap = end.saturating_sub(title.width() + view.plain(&by).width()).max(least);
+            blocks.section(line![foreign(title), Part::Made(" ".repeat(gap)), by]);
+            bars.into_iter().for_each(|bar| blocks.item(bar));
             let total: u64 = field.values.iter().map(|one| one.count).sum::<u64>() + field.beyond;
             match self.total_hits.saturating_sub(total) {
                 0 => {}
-                without => writeln!(out, "  at least {without} without it")?,
+                without => blocks.item(line!["at least ", Part::Made(without.to_string()), " without it"]),
             }
         }
-        Ok(())
+        blocks
     }
 }
 
@@ -106,24 +107,19 @@ impl EventCounts {
 
 impl FieldCounts {
     /// The bars in at most `width` columns, the longest value first; `usize::MAX` leaves every label whole.
-    fn bars(&self, most: usize, width: usize, charset: Charset) -> String {
+    fn bars(&self, most: usize, width: usize, charset: Charset) -> Vec<Line<'static>> {
         let rows = self.rows(most, width, charset);
         let label = rows.iter().map(|(label, _)| label.width()).max().unwrap_or_default();
         let number = rows.iter().map(|(_, count)| digits(*count).len()).max().unwrap_or_default();
-        let longest = width.saturating_sub(2 + label + 2 + 2 + number).clamp(1, LONGEST);
+        let longest = width.saturating_sub(INDENT + label + 2 + 2 + number).clamp(1, LONGEST);
         let most = rows.iter().map(|(_, count)| *count).max().unwrap_or_default();
-        let mut text = String::new();
-        for (name, count) in &rows {
-            let bar = bar(*count, most, longest, charset);
-            let (after_name, after_bar) = (label - name.width(), longest - bar.width());
-            text.push_str(&format!(
-                "  {name}{:after_name$}  {bar}{:after_bar$}  {:>number$}\n",
-                "",
-                "",
-                digits(*count)
-            ));
-        }
-        text
+        let line = |(name, count): (String, u64)| {
+            let (bar, after_name) = (bar(count, most, longest, charset), label - name.width());
+            let after_bar = longest - bar.width();
+            let drawn = format!("{:after_name$}  {bar}{:after_bar$}  {:>number$}", "", "", digits(count));
+            line![code(name), Part::Made(drawn)]
+        };
+        rows.into_iter().map(line).collect()
     }
 
     fn rows(&self, most: usize, width: usize, charset: Charset) -> Vec<(String, u64)> {
@@ -185,7 +181,12 @@ mod tests {
     }
 
     fn render(most: usize, beyond: u64, width: usize, charset: Charset) -> String {
-        field(counts(), beyond).bars(most, width, charset)
+        drawn(&field(counts(), beyond), most, width, charset)
+    }
+
+    fn drawn(field: &FieldCounts, most: usize, width: usize, charset: Charset) -> String {
+        let bars = field.bars(most, width, charset).into_iter().map(|bar| Block::Line(INDENT, bar));
+        TextView::default().message(Blocks(bars.collect()))
     }
 
     fn field(values: Vec<ValueCount>, beyond: u64) -> FieldCounts {
@@ -224,9 +225,9 @@ mod tests {
     #[test]
     fn a_hostile_value_and_a_narrow_terminal_do_no_harm() {
         let counts = vec![value("\u{1b}]0;x\u{7}\u{202e}", u64::MAX), value("long ".repeat(30), 1)];
-        let text = field(counts, 0).bars(5, 10, Charset::Unicode);
+        let text = drawn(&field(counts, 0), 5, 10, Charset::Unicode);
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
         assert_eq!(text.lines().count(), 2);
-        assert_eq!(field(Vec::new(), 0).bars(5, 80, Charset::Unicode), "");
+        assert_eq!(drawn(&field(Vec::new(), 0), 5, 80, Charset::Unicode), "");
     }
 }

@@ -22,7 +22,7 @@ pub struct Explanation {
 impl Report for Explanation {
     written_as!("explanation");
 
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         let environment = || self.environment.as_deref().map(|name| line![" in environment ", code(name)]);
         let mut blocks = Blocks::default();
         if let Some(definition) = &self.definition {

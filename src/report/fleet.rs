@@ -247,11 +247,7 @@ impl FleetPart<'_> {
 
     /// The view of its plan or check, if it has one.
     pub(super) fn view(&self, view: &TextView) -> Option<View<'_>> {
-        match &self.outcome {
-            Ok(StackReport::Checked(check)) => Some(View::of_check(check, &self.call)),
-            Ok(StackReport::Planned(plan)) => Some(View::of_plan(plan, &self.text_view(view))),
-            Ok(StackReport::Validated(_) | StackReport::Applied(..)) | Err(_) => None,
-        }
+        self.outcome.as_ref().ok()?.report().view(&self.text_view(view))
     }
 
     /// Why there is nothing else to report of it: it failed, nothing is known of it, or nothing could be read.

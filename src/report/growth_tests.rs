@@ -5,9 +5,7 @@ use std::io;
 
 use jiff::Timestamp;
 
-use super::{
-    Format, Report as _, TextView, annotation, document, github, junit, prometheus, sample_tests, sarif, text,
-};
+use super::{Format, Report as _, TextView, annotation, document, github, junit, prometheus, sample_tests, sarif};
 use crate::drift::{Acknowledgements, Check, UnmanagedPolicy};
 use crate::plan::Plan;
 use crate::tests::comparisons::{assert_no_search_through_all, count};
@@ -35,7 +33,7 @@ fn whole(report: &dyn super::Report, format: Format) -> String {
 fn no_report_of_a_check_searches_all_changes_for_each() {
     type Report = fn(&Check) -> String;
     let reports: [(&str, Report); 7] = [
-        ("text", |check| text::drift(check, &TextView::default())),
+        ("text", |check| check.text(&TextView::default())),
         ("json", |check| document::text(|out| check.write(out))),
         ("markdown", |check| whole(check, Format::Markdown)),
         ("junit", junit::report),

@@ -72,7 +72,7 @@ impl Health {
 
 impl Report for Health {
     /// A row for each check, with what to do about it below, and the sum.
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         let mut table = Table::new(["", "", ""]);
         for check in &self.checks {
             table.row([line![check.status.word()], line![check.name], line![foreign(&check.message)]]);

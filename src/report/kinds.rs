@@ -80,7 +80,7 @@ impl Report for KindList {
     written_as!("kinds");
 
     /// A row for each kind.
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         let columns = ["KIND", "NAMESPACES", "SECRETS", "MAKES", "PATH", "REFERS TO"];
         let mut table = Table::new(columns).free(3..6);
         for kind in &self.kinds {

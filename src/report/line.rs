@@ -16,7 +16,7 @@ pub enum Part<'a> {
     Own(&'static str),
     /// Parts that have a colour.
     Styled(Role, Line<'a>),
-    /// What this program made of numbers: a count, a time, a length of time.
+    /// What this program made of numbers and of its words: a count, a time, a length of time, capitals.
     Made(String),
     /// Text from the service, a file, a name or an argument.
     Foreign(Cow<'a, str>),
@@ -54,6 +54,11 @@ pub fn quoted<'a>(text: impl Into<Cow<'a, str>>) -> Part<'a> {
 /// The same with the colour of a role.
 pub fn styled<'a>(role: Role, parts: impl Parts<'a>) -> Part<'a> {
     Part::Styled(role, Line::default().and(parts))
+}
+
+/// A word in capitals, in its colour.
+pub fn loud(role: Role, word: &'static str) -> Part<'static> {
+    styled(role, Part::Made(word.to_uppercase()))
 }
 
 /// An RFC 3339 time up to its minute; any other text is foreign.

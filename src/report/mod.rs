@@ -54,7 +54,7 @@ pub use view::outcome::{consented, refusal};
 pub use view::runs::{nothing_to_resume, open as open_run, pruned, resuming};
 
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -62,8 +62,6 @@ use jiff::Timestamp;
 
 use annotation::Annotation;
 use document::written_as;
-use fleet::Fleet;
-use json::{PlanReport, StackDocument};
 use view::{Blocks, View};
 
 use crate::drift::{Acknowledgements, Check};
@@ -83,27 +81,15 @@ mod prelude {
 
 /// Days for which an offered acknowledgement is valid.
 const OFFERED_DAYS: i64 = 14;
-/// Bytes of a text that are written at a time.
-const PIECE: usize = 64 * 1024;
 
 /// What a command reports: as text and as JSON, and in the formats that it alone has.
 pub trait Report {
-    /// Its blocks; of one whose text is made of other parts, none.
-    fn blocks<'a>(&'a self, _view: &'a TextView) -> Blocks<'a> {
-        Blocks::default()
-    }
-
-    /// Writes its text, which need not be in memory as a whole.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(text::draw::blocks(&self.blocks(view), view).as_bytes())
-    }
+    /// Its blocks.
+    fn blocks<'a>(&'a self, view: &TextView) -> Blocks<'a>;
 
     /// Its text.
     fn text(&self, view: &TextView) -> String {
-        document::text(|out| self.write_text(view, out))
+        view.message(self.blocks(view))
     }
 
     /// Writes it as one JSON document.
@@ -112,7 +98,12 @@ pub trait Report {
     /// Those of `out`.
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 
-    /// Draws it in a format that needs more than its blocks, its document or its annotations.
+    /// Its view, from which Markdown and HTML are drawn, if it is about one stack.
+    fn view<'a>(&'a self, _view: &TextView) -> Option<View<'a>> {
+        None
+    }
+
+    /// Draws it in a format that needs more than its blocks, its view, its document or its annotations.
     fn draw(&self, _format: Format, _view: &TextView) -> Option<String> {
         None
     }
@@ -125,89 +116,6 @@ pub trait Report {
     /// The directory of its stack, to whose settings remarks without a place belong, if it is not the current one.
     fn directory(&self) -> Option<&str> {
         None
-    }
-}
-
-impl Report for Plan {
-    fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
-        let mut out = BufWriter::with_capacity(PIECE, out);
-        text::plan(self, view, &mut out)?;
-        out.flush()
-    }
-
-    written_as!("plan_report", PlanReport::new);
-
-    fn draw(&self, format: Format, view: &TextView) -> Option<String> {
-        let report = || View::of_plan(self, view);
-        match format {
-            Format::Markdown => Some(markdown::report(&report(), view)),
-            Format::Html => Some(html::report(&report(), view)),
-            _ => None,
-        }
-    }
-
-    fn annotations(&self) -> Vec<Annotation> {
-        annotation::of_plan(self)
-    }
-
-    fn directory(&self) -> Option<&str> {
-        self.made_for()
-    }
-}
-
-/// The verdict over a stack.
-impl Report for Check {
-    fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(text::drift(self, view).as_bytes())
-    }
-
-    // Each endpoint and the whole, after what is accepted; each value that drifted with its digest, as an acknowledgement
-    // names it, and since when it is known.
-    written_as!("drift", StackDocument::of_check);
-
-    fn draw(&self, format: Format, view: &TextView) -> Option<String> {
-        let report = || View::of_check(self, view.call());
-        match format {
-            Format::Markdown => Some(markdown::report(&report(), view)),
-            Format::Html => Some(html::report(&report(), view)),
-            Format::Junit => Some(junit::report(self)),
-            Format::Prometheus => Some(prometheus::report(self)),
-            Format::Acknowledgements => Some(acknowledgements(self)),
-            _ => None,
-        }
-    }
-
-    fn annotations(&self) -> Vec<Annotation> {
-        annotation::of_check(self)
-    }
-
-    fn directory(&self) -> Option<&str> {
-        self.plan.directory()
-    }
-}
-
-/// The results of several stacks.
-impl Report for Fleet<'_> {
-    fn write_text(&self, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(text::fleet(self, view).as_bytes())
-    }
-
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        json::write_fleet(self, out)
-    }
-
-    fn draw(&self, format: Format, view: &TextView) -> Option<String> {
-        match format {
-            Format::Markdown => Some(markdown::fleet(self, view)),
-            Format::Html => Some(html::fleet(self, view)),
-            Format::Junit => Some(junit::fleet(self)),
-            Format::Prometheus => Some(prometheus::fleet(self)),
-            _ => None,
-        }
-    }
-
-    fn annotations(&self) -> Vec<Annotation> {
-        self.remarks()
     }
 }
 
@@ -293,14 +201,20 @@ impl TextView {
 pub fn write(report: &dyn Report, format: Format, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
     match format {
         Format::Json => report.write(out),
-        Format::Text if !view.is_terminal => report.write_text(view, out),
+        Format::Text if !view.is_terminal => text::draw::write(&report.blocks(view), view, out),
         _ => out.write_all(render(report, format, view).as_bytes()),
     }
 }
 
 /// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
 pub fn render(report: &dyn Report, format: Format, view: &TextView) -> String {
-    report.draw(format, view).unwrap_or_else(|| match format {
+    let of_view = |draw: fn(&View<'_>, &TextView) -> String| report.view(view).map(|made| draw(&made, view));
+    let drawn = report.draw(format, view).or_else(|| match format {
+        Format::Markdown => of_view(markdown::report),
+        Format::Html => of_view(html::report),
+        _ => None,
+    });
+    drawn.unwrap_or_else(|| match format {
         Format::Json => json_text(report),
         Format::Ndjson => document::one_line(&json_text(report)),
         Format::Github => github::annotations(&report.annotations()),

@@ -38,7 +38,7 @@ impl ObjectListing<'_> {
 
 impl Report for ObjectListing<'_> {
     /// The listing as a table, with a row for each endpoint; of a snapshot below what it is.
-    fn blocks<'b>(&'b self, _: &'b TextView) -> Blocks<'b> {
+    fn blocks<'b>(&'b self, _: &TextView) -> Blocks<'b> {
         let mut blocks = Blocks::default();
         if let Some((taken, digest)) = self.taken {
             let namespaces: BTreeSet<_> = self.live.lists.keys().map(|scope| &scope.namespace).collect();

@@ -41,7 +41,7 @@ impl OperationList {
 impl Report for OperationList {
     written_as!("operations");
 
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         let mut blocks = Blocks::default();
         for operation in &self.operations {
             blocks.gap();

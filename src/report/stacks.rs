@@ -245,7 +245,7 @@ impl Report for StackList {
     }
 
     /// The stacks as a table, and what those that were removed leave behind.
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         if self.stacks.is_empty() {
             let what = if self.only_removed { "was removed" } else { "changed" };
             let since = self.since.as_deref().map(|since| line![what, " since ", code(since)]);

@@ -24,7 +24,7 @@ pub struct SiteUpgrade<'a> {
 
 impl Report for SiteUpgrade<'_> {
     /// The upgrade as a table.
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         let site = code(self.site);
         let Some(progress) = self.progress.filter(|progress| progress.is_upgrade()) else {
             return line![site, ": the service knows of no upgrade"].into();
@@ -148,7 +148,7 @@ pub struct UpgradableVersions<'a> {
 
 impl Report for UpgradableVersions<'_> {
     /// The versions as a table, the newest first.
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         let UpgradableVersions { versions, os, sw } = *self;
         if versions.is_empty() {
             let at = [os.map(|os| line!["OS ", code(os)]), sw.map(|sw| line!["software ", code(sw)])];

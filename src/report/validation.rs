@@ -16,7 +16,7 @@ pub struct Validation {
 
 impl Report for Validation {
     /// `Valid: 3 endpoints in 1 namespace, 2 files`; of several kinds, `objects`.
-    fn blocks<'a>(&'a self, _: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         let Some(StackSize { endpoints, objects, namespaces, files }) = self.contents else { return Blocks::default() };
         let noun = if objects == 0 { "endpoint" } else { "object" };
         let (all, files) = (Line::count(endpoints + objects, noun), Line::count(files, "file"));

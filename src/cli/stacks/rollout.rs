@@ -16,7 +16,7 @@ use crate::cli::{CommandError, Context, ExitStatus, Result, plan_errors};
 use crate::model::StringMap;
 use crate::plan::{Approval, Digest, Plan};
 use crate::report::fleet::{FleetCommand, NoResult, StackReport};
-use crate::report::{Applied, TextView, text};
+use crate::report::{Applied, Report as _, TextView, text};
 use crate::run::Outcome;
 
 /// Stacks of a wave that are named before it is approved.
@@ -170,7 +170,7 @@ async fn ask(
         let (report, _) = fleet::report(FleetCommand::Plan, members, planned, |stack| {
             (StackReport::Planned(&stack.plan), Some(&stack.view), ExitStatus::Done)
         });
-        text::fleet(&report, &TextView { is_applied: true, ..context.output.message_view() })
+        report.text(&TextView { is_applied: true, ..context.output.message_view() })
     };
     if !approval::show(context, &arguments.decision, shown) {
         return Ok(());

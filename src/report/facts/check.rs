@@ -77,9 +77,9 @@ pub struct Value<'a> {
     pub since: Line<'a>,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
     /// Why it is not in sync; its state where that is all there is to know.
-    pub fn because(&self) -> Line<'_> {
+    pub fn because(&self) -> Line<'a> {
         let why = self.why.clone();
         match self.state {
             _ if self.blocked.is_some() => line!["blocked: ", why],

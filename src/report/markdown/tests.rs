@@ -12,7 +12,7 @@ use crate::plan::{
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, StackReport};
 use crate::report::line::digits;
 use crate::report::view::View;
-use crate::report::{TextView, html, text};
+use crate::report::{Report as _, TextView, html};
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
 const SIZES: [usize; 3] = [1, 50, 5_000];
@@ -423,7 +423,7 @@ fn no_digest_is_proposed_where_nothing_changes_or_a_list_could_not_be_read() {
     let noted = Plan { notes: sample_tests::plan(0, false).notes, ..in_sync() };
     let has = |words: &str, plans: &[(&str, &Plan)]| {
         let fleet = fleet_of(plans);
-        let (markdown, text) = (super::fleet::fleet(&fleet, &options(BUDGET)), text::fleet(&fleet, &view()));
+        let (markdown, text) = (super::fleet::fleet(&fleet, &options(BUDGET)), fleet.text(&view()));
         let [markdown, text] = [markdown, text].map(|text| text.contains(words));
         assert_eq!(markdown, text);
         text
@@ -451,16 +451,14 @@ fn of_several_stacks_against_a_base_it_is_said_whose_the_changes_are_and_this_ch
     let alone: Vec<Plan> = fleet.plans().map(|(_, plan)| plan.only_this_change(&plan.consents())).collect();
     let digest = Digest::of_all(&alone).0;
     let apply = format!("trueup apply -R . --only-this-change --digest {digest}");
-    for text in
-        [super::fleet::fleet(&fleet, &options(BUDGET)), text::fleet(&fleet, &view()), html::fleet(&fleet, &view())]
-    {
+    for text in [super::fleet::fleet(&fleet, &options(BUDGET)), fleet.text(&view()), html::fleet(&fleet, &view())] {
         assert!(text.contains("of this change") && text.contains("revert what was changed outside"), "{text}");
         let at = |words: &str| text.rfind(words).expect("it is there");
         assert!(at(&apply) < at("Apply everything above") && !text.contains("Apply exactly"), "{text}");
     }
     // Where all is of this change, there is one command.
     let plain = Plan { source: PlanSource::default(), ..merged.clone() };
-    let text = text::fleet(&fleet_of(&[("one", &plain)]), &view());
+    let text = fleet_of(&[("one", &plain)]).text(&view());
     assert!(text.contains("Apply exactly these:") && !text.contains("--only-this-change"), "{text}");
 }
 
@@ -477,7 +475,7 @@ fn of_several_stacks_in_sync_it_is_said_that_they_are_filtered_and_made_from_sna
         let plans: Vec<(&str, &Plan)> = names[..stacks].iter().map(|name| (name.as_str(), &plan)).collect();
         let fleet = fleet_of(&plans);
         let [markdown, html] = [super::fleet::fleet(&fleet, &options(BUDGET)), html::fleet(&fleet, &view())];
-        for text in [&markdown, &html, &text::fleet(&fleet, &view())] {
+        for text in [&markdown, &html, &fleet.text(&view())] {
             let facts = ["iltered by ", "snapshot of 2026-11-29 12:22 UTC", " outside the filter"];
             assert!(facts.iter().all(|fact| text.contains(fact)), "{text}");
         }

@@ -1,16 +1,19 @@
 //! The drawer of text: the one place that writes foreign text for a terminal or a log.
 
 use std::borrow::Cow;
+use std::io::{self, BufWriter, Write};
 
 use unicode_width::UnicodeWidthChar as _;
 
 use super::{change, columns};
 use crate::report::TextView;
-use crate::report::facts::plan::Command;
-use crate::report::line::{Line, Part};
+use crate::report::facts::plan::{Command, Item};
+use crate::report::line::{Line, Part, key, loud, styled};
 use crate::report::view::{Alarm, AlarmKind, Block, Blocks, Table};
 use crate::report::{Charset, Palette, Role, safe};
 
+/// Bytes that are written at a time.
+const PIECE: usize = 64 * 1024;
 /// Columns between two cells of a table.
 const GAP: usize = 2;
 /// A column is not made narrower than this, as long as there is a wider one.
@@ -65,45 +68,63 @@ impl TextView {
 }
 
 /// A report as text.
-pub(in crate::report) fn blocks(blocks: &Blocks<'_>, view: &TextView) -> String {
-    let mut text = String::new();
-    for block in &blocks.0 {
-        match block {
-            Block::Gap => text.push('\n'),
-            Block::Line(indent, line) => {
-                let line = format!("{:indent$}{}", "", view.line(line));
-                text.extend([line.trim_end(), "\n"]);
-            }
-            Block::Alarm(one) => text.push_str(&alarm(one, view)),
-            Block::Table(one) => text.push_str(&table(one, view)),
-            Block::Step(change, is_done, result) => {
-                let name = change::step(change.action.kind(), &change.key, *is_done, view);
-                let line = name + &view.line(result);
-                text.extend([line.trim_end(), "\n", &change::values(change, view)]);
-            }
-            Block::Commands(all) => text.push_str(&commands(all, view)),
+fn blocks(blocks: &Blocks<'_>, view: &TextView) -> String {
+    blocks.0.iter().map(|one| block(one, view)).collect()
+}
+
+/// Writes a report as text, block after block, so that the whole is never in memory.
+///
+/// # Errors
+/// Those of `out`.
+pub(in crate::report) fn write(blocks: &Blocks<'_>, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(PIECE, out);
+    blocks.0.iter().try_for_each(|one| out.write_all(block(one, view).as_bytes()))?;
+    out.flush()
+}
+
+fn block(block: &Block<'_>, view: &TextView) -> String {
+    match block {
+        Block::Gap => "\n".to_owned(),
+        Block::Line(indent, line) => ended(&format!("{:indent$}{}", "", view.line(line))),
+        Block::Alarm(one) => alarm(one, view),
+        Block::Table(one) => table(one, view),
+        Block::Item(Item::Changes(changes)) => match changes.as_slice() {
+            [one] => change::change(one, view),
+            many => change::folded(many, view),
+        },
+        Block::Item(Item::Blocked(held)) => change::blocked(held, view),
+        Block::Step(change, is_done, result) => {
+            let name = change::step(change.action.kind(), &change.key, *is_done, view);
+            ended(&(name + &view.line(result))) + &change::values(change, view)
         }
+        Block::Wave(number, keys) => {
+            let head = format!("  wave {number}  ");
+            let keys: Vec<String> = keys.iter().map(|name| view.plain(&line![key(name)])).collect();
+            let lines = change::wrapped(&keys, view.width.saturating_sub(head.len()));
+            format!("{head}{}\n", lines.join(&format!("\n{:1$}", "", head.len())))
+        }
+        Block::Commands(all) => commands(all, view),
     }
-    text
+}
+
+/// A line without blanks at its end.
+fn ended(line: &str) -> String {
+    format!("{}\n", line.trim_end())
 }
 
 /// An alarm: loud where an apply is refused or was allowed.
 fn alarm(alarm: &Alarm<'_>, view: &TextView) -> String {
     let (role, word) = alarm.kind.word();
-    let mut text = match alarm.kind {
-        AlarmKind::Refused | AlarmKind::Allowed => format!("{}  ", view.palette.paint(role, word.to_uppercase())),
-        AlarmKind::Incomplete | AlarmKind::Undecided => format!("{}: ", view.palette.paint(role, word)),
+    let begin = match alarm.kind {
+        AlarmKind::Refused | AlarmKind::Allowed => line![loud(role, word), "  "],
+        AlarmKind::Incomplete | AlarmKind::Undecided => line![styled(role, word), ": "],
     };
-    text.push_str(&view.line(&alarm.text));
-    for item in &alarm.items {
-        text.extend(["\n  ", &view.line(item)]);
-    }
-    text.push('\n');
-    text
+    let items: String = alarm.items.iter().map(|item| format!("\n  {}", view.line(item))).collect();
+    format!("{}{}{items}\n", view.line(&begin), view.line(&alarm.text))
 }
 
 /// Commands with what they are for, below one another.
-pub(super) fn commands(commands: &[Command], view: &TextView) -> String {
+fn commands(commands: &[Command], view: &TextView) -> String {
     let width = commands.iter().map(|command| command.label.len()).max().unwrap_or_default();
     let line = |command: &Command| {
         let label = format!("{:<width$}", command.label);

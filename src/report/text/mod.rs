@@ -3,20 +3,13 @@
 
 mod change;
 pub(super) mod draw;
-mod drift;
-mod fleet;
-mod plan;
-
-pub use drift::drift;
-pub use fleet::fleet;
-pub use plan::plan;
 
 use std::time::Duration;
 
+use crate::report::TextView;
 use crate::report::fit::columns;
 pub use crate::report::line::digits;
 use crate::report::line::{self, Line, Part, foreign};
-use crate::report::{Role, TextView};
 use crate::run::{ChangeResult, ChangeStep, RunEvent};
 
 /// A number of things: `1 stack`, `12 stacks`.
@@ -62,10 +55,4 @@ pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
         ChangeResult::Skipped { .. } => "not tried",
     };
     format!("{name}{result} ({} ms)", took.as_millis())
-}
-
-/// Notes, a line each.
-fn notes(notes: &[Line<'_>], view: &TextView) -> String {
-    let word = view.palette.paint(Role::Quiet, "note");
-    notes.iter().map(|line| format!("  {word}  {}\n", view.plain(line))).collect()
 }

@@ -1,8 +1,11 @@
-//! A report before it is drawn. It is built once from its facts: a heading, what was read, counts, alarms, tables,
-//! what is listed, notes and commands, each made of lines whose foreign parts only a drawer can write. The drawers are
-//! `text`, `markdown` and `html`. A block says whether it may be left out; `markdown::report` does so under its budget.
+//! A report before it is drawn. It is built once from its facts, of lines whose foreign parts only a drawer can write: as
+//! blocks one after the other for `text`; of one stack as a [`View`] for `markdown`, which leaves out what its budget does not
+//! take, and for `html`. What each report says is in the file of its subject.
 
+mod drift;
+mod fleet;
 pub(super) mod outcome;
+mod plan;
 pub(super) mod runs;
 
 use std::collections::BTreeSet;
@@ -14,6 +17,7 @@ use super::facts::unread::{self, Unread};
 use super::line::{Line, Parts, code, foreign, moment, styled};
 use super::{Role, TextView};
 use crate::drift::{AcknowledgementStatus, Check, short};
+use crate::model::Key;
 use crate::model::policy::Direction;
 use crate::plan::{ActionKind, Change, GuardHit, GuardName, Note, Plan};
 
@@ -21,7 +25,7 @@ use crate::plan::{ActionKind, Change, GuardHit, GuardName, Note, Plan};
 const GUARDS: usize = 3;
 
 /// A report about one stack.
-pub(super) struct View<'a> {
+pub struct View<'a> {
     /// What kind of report it is.
     pub kind: &'static str,
     /// The plan that was made for it.
@@ -49,7 +53,7 @@ pub(super) struct View<'a> {
 }
 
 /// What a report lists.
-pub(super) enum Content<'a> {
+pub enum Content<'a> {
     /// What an apply does, by its parts; in each of them what can hurt most last.
     Plan(Vec<(facts::Part, Vec<Item<'a>>)>),
     /// What a check found, and what of it is accepted.
@@ -57,7 +61,7 @@ pub(super) enum Content<'a> {
 }
 
 /// A number with its words.
-pub(super) struct Count {
+pub struct Count {
     /// The class of its colour.
     pub class: &'static str,
     /// How many.
@@ -340,8 +344,12 @@ pub enum Block<'a> {
     Alarm(Alarm<'a>),
     /// Rows of cells.
     Table(Table<'a>),
+    /// What a plan lists.
+    Item(Item<'a>),
     /// A change of a run with its values, whether it was made, and what became of it.
     Step(&'a Change, bool, Line<'a>),
+    /// The objects of a wave, by its number.
+    Wave(usize, Vec<&'a Key>),
     /// What can be done next.
     Commands(Vec<Command>),
 }
@@ -383,21 +391,49 @@ impl<'a> Blocks<'a> {
         self.0.push(Block::Commands(vec![Command { label, command }]));
     }
 
-    /// Adds everything of another report.
-    pub fn append(&mut self, mut other: Self) {
-        self.0.append(&mut other.0);
+    /// Adds more blocks.
+    pub fn append(&mut self, more: impl Into<Self>) {
+        self.0.append(&mut more.into().0);
+    }
+
+    /// The same with more blocks.
+    #[must_use]
+    pub fn and(mut self, more: impl Into<Self>) -> Self {
+        self.append(more);
+        self
+    }
+
+    /// Adds more blocks behind an empty line, if there are any.
+    pub fn section(&mut self, more: impl Into<Self>) {
+        let more = more.into();
+        if !more.0.is_empty() {
+            self.gap();
+            self.append(more);
+        }
+    }
+
+    /// Notes, a line each.
+    pub fn notes(notes: Vec<Line<'a>>) -> Self {
+        let line = |note| Block::Line(2, line![styled(Role::Quiet, "note"), "  ", note]);
+        Self(notes.into_iter().map(line).collect())
+    }
+}
+
+impl<'a> From<Block<'a>> for Blocks<'a> {
+    fn from(block: Block<'a>) -> Self {
+        Self(vec![block])
     }
 }
 
 impl<'a> From<Line<'a>> for Blocks<'a> {
     fn from(line: Line<'a>) -> Self {
-        Self(vec![Block::Line(0, line)])
+        Block::Line(0, line).into()
     }
 }
 
 impl<'a> From<Table<'a>> for Blocks<'a> {
     fn from(table: Table<'a>) -> Self {
-        Self(vec![Block::Table(table)])
+        Block::Table(table).into()
     }
 }
 

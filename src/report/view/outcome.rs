@@ -27,7 +27,7 @@ const LEFT: usize = 12;
 const FIELDS: usize = 8;
 
 impl Report for Applied<'_> {
-    fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, view: &TextView) -> Blocks<'a> {
         let Self { outcome, plan, earlier } = self;
         let mut blocks = of_settings(plan);
         let mut unmade = undone(outcome, plan, view);
@@ -54,7 +54,7 @@ pub fn of_settings(plan: &Plan) -> Blocks<'_> {
 }
 
 /// What was not made, and why.
-fn undone<'a>(outcome: &'a Outcome, plan: &'a Plan, view: &'a TextView) -> Blocks<'a> {
+fn undone<'a>(outcome: &'a Outcome, plan: &'a Plan, view: &TextView) -> Blocks<'a> {
     let mut blocks = Blocks::default();
     for step in &outcome.steps {
         blocks.append(result(step, (outcome, plan), view));
@@ -76,7 +76,7 @@ fn allowing(allow: String, plan: &Plan, view: &TextView) -> Line<'static> {
     }
 }
 
-fn result<'a>(step: &'a ChangeStep, of: (&Outcome, &Plan), view: &'a TextView) -> Blocks<'a> {
+fn result<'a>(step: &'a ChangeStep, of: (&Outcome, &Plan), view: &TextView) -> Blocks<'a> {
     let describe = |word: &'static str, reason: Line<'a>| {
         let text = line![step.action.as_str(), " ", key(&step.key), ": ", reason];
         Blocks::from(Line::labelled(Role::Wrong, word, text))
@@ -129,7 +129,7 @@ fn conflict<'a>(
     endpoint: &'a Key,
     conflict: &'a Conflict,
     (outcome, plan): (&Outcome, &Plan),
-    view: &'a TextView,
+    view: &TextView,
 ) -> Blocks<'a> {
     let mut blocks = Blocks::default();
     blocks.labelled(Role::Wrong, "conflict", line![key(endpoint), " ", foreign(&conflict.reason)]);
@@ -298,7 +298,7 @@ pub fn verified(plan: &Plan, in_doubt: usize, not_done: usize) -> Line<'static> 
     }
 }
 
-fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &'a TextView) -> Blocks<'a> {
+fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &TextView) -> Blocks<'a> {
     if !outcome.steps.iter().any(|step| step.result.may_have_taken_effect()) {
         return line!["nothing was changed"].into();
     }
@@ -325,7 +325,7 @@ fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &'a TextView) -> Blocks<'a>
 
 impl Report for Rehearsal {
     /// A rehearsal: what was not made and why, whether a second plan is empty, and what that proves.
-    fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, view: &TextView) -> Blocks<'a> {
         let Self { plan, outcome, .. } = self;
         let url = code(&plan.service.base_url);
         if plan.changes.is_empty() && plan.blocked.is_empty() {

@@ -19,7 +19,7 @@ use crate::run::{
 
 impl Report for HistoryReport<'_> {
     /// The runs that a journal keeps, the newest first, as they are given, with what to do about those that are open.
-    fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, view: &TextView) -> Blocks<'a> {
         let Self { runs, unreadable, proposed } = *self;
         let mut blocks = Blocks::default();
         match runs.is_empty() {
@@ -116,7 +116,7 @@ fn ended(run: &RunSummary) -> Line<'_> {
 
 impl Report for RunDocument {
     /// One run: what it was, every change with its result, how it ended, and what can be done next.
-    fn blocks<'a>(&'a self, view: &'a TextView) -> Blocks<'a> {
+    fn blocks<'a>(&'a self, view: &TextView) -> Blocks<'a> {
         let Self { run, plan, .. } = self;
         let optional = |word: &'static str, value: Option<&'a str>| value.map(|value| line![word, code(value)]);
         let ended_at = run.ended.as_deref().map(|time| line![", ended ", moment(time)]);
