@@ -21,12 +21,12 @@ impl Report for DdosEvents<'_> {
         if self.events.is_empty() {
             return line!["no DDoS events in this time"].into();
         }
-        let mut table = Table::new(["ID", "STARTED", "ENDED", "TARGET", "NAME", "DESCRIPTION"]).free([4, 5]);
-        for event in self.events {
+        let row = |event: &'a DdosEvent| {
             let texts = [&event.ip, &event.name, &event.description].map(|text| line![code(text)]);
-            table.row([line![code(&event.id)], started(event), ended(event)].into_iter().chain(texts));
-        }
-        table.into()
+            [line![code(&event.id)], started(event), ended(event)].into_iter().chain(texts)
+        };
+        let headings = ["ID", "STARTED", "ENDED", "TARGET", "NAME", "DESCRIPTION"];
+        Table::new(headings).free([4, 5]).rows(self.events.iter().map(row)).into()
     }
 
     written_as!("ddos_events");
@@ -64,12 +64,10 @@ impl Report for OneDdosEvent<'_> {
         ];
         let others =
             event.others.iter().map(|(name, value)| (name.as_str(), text(&unit::text(value).unwrap_or_default())));
-        let mut table = Table::new(["", ""]).titled(Line::default(), 2);
-        for (name, value) in rows.into_iter().chain(others).filter(|(_, value)| !value.is_empty()) {
-            table.row([line![foreign(name)], value]);
-        }
+        let rows = rows.into_iter().chain(others).filter(|(_, value)| !value.is_empty());
+        let rows = rows.map(|(name, value)| [line![foreign(name)], value]);
         let mut blocks = Blocks::from(line!["DDoS event ", styled(Role::Strong, code(&event.id))]);
-        blocks.table(table);
+        blocks.table(Table::new(["", ""]).titled(Line::default(), 2).rows(rows));
         blocks.gap();
         match event.attachments.as_slice() {
             [] => blocks.line(line!["no attachments"]),
@@ -81,14 +79,13 @@ impl Report for OneDdosEvent<'_> {
     written_as!("ddos_event");
 }
 
-fn attachments(attachments: &[Attachment]) -> Table<'_> {
-    let mut table = Table::new(["ATTACHMENT", "TYPE", "BYTES", "ID"]).right([2]);
-    for one in attachments {
+fn attachments<'a>(attachments: &'a [Attachment]) -> Table<'a> {
+    let row = |one: &'a Attachment| {
         let kind = one.attachment_type.trim_start_matches("ATTACHMENT_TYPE_").to_lowercase();
         let bytes = one.size_bytes.clone().unwrap_or_default();
-        table.row([code(&one.name), code(kind), code(bytes), code(&one.attachment_id)]);
-    }
-    table
+        [code(&one.name), code(kind), code(bytes), code(&one.attachment_id)]
+    };
+    Table::new(["ATTACHMENT", "TYPE", "BYTES", "ID"]).right([2]).rows(attachments.iter().map(row))
 }
 
 /// The edit of an event, before it is sent.

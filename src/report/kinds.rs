@@ -82,14 +82,13 @@ impl Report for KindList {
     /// A row for each kind.
     fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         let columns = ["KIND", "NAMESPACES", "SECRETS", "MAKES", "PATH", "REFERS TO"];
-        let mut table = Table::new(columns).free(3..6);
-        for kind in &self.kinds {
+        let row = |kind: &'a DescribedKind| {
             let refers_to: Vec<&str> = kind.refers_to.iter().copied().collect();
             let namespaces = if kind.namespaces.is_empty() { "any".to_owned() } else { kind.namespaces.join(", ") };
             let secrets = if kind.secrets.is_empty() { String::new() } else { kind.secrets.len().to_string() };
             let texts = [namespaces, secrets, kind.makes(), kind.path.clone(), refers_to.join(", ")].map(code);
-            table.row([code(kind.name)].into_iter().chain(texts));
-        }
+            [code(kind.name)].into_iter().chain(texts)
+        };
         let weak = self.kinds.iter().filter(|kind| kind.source == "openapi").map(|kind| kind.name);
         let weak: Vec<&str> = weak.collect();
         let names = weak.join(", ");
@@ -100,7 +99,7 @@ impl Report for KindList {
             " of them known from the published schemas alone: ",
             code(names)
         ];
-        let mut blocks = Blocks::from(table);
+        let mut blocks = Blocks::from(Table::new(columns).free(3..6).rows(self.kinds.iter().map(row)));
         blocks.gap();
         blocks.line(known);
         blocks.command("The fields of one:", "trueup explain origin_pool".to_owned());
@@ -258,9 +257,8 @@ impl Described {
         let mut blocks = self.field.as_ref().map_or_else(|| self.kind.blocks(), DescribedField::blocks);
         if let Some(first) = self.below.first() {
             blocks.gap();
-            let mut table = Table::new(["", "", ""]).titled(line!["fields"], 4);
-            self.below.iter().for_each(|field| table.row(field.row()));
-            blocks.table(table);
+            let rows = self.below.iter().map(DescribedField::row);
+            blocks.table(Table::new(["", "", ""]).titled(line!["fields"], 4).rows(rows));
             blocks.gap();
             blocks.command("More of one:", format!("trueup explain {}", first.path));
         }
@@ -272,10 +270,9 @@ impl Described {
 fn facts(heading: &str, rows: impl IntoIterator<Item = (&'static str, String)>) -> Blocks<'_> {
     let mut blocks = Blocks::from(line![code(heading)]);
     blocks.gap();
-    let mut table = Table::new(["", ""]).titled(Line::default(), 2);
     let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
-    rows.for_each(|(name, value)| table.row([line![name], line![foreign(value)]]));
-    blocks.table(table);
+    let rows = rows.map(|(name, value)| [line![name], line![foreign(value)]]);
+    blocks.table(Table::new(["", ""]).titled(Line::default(), 2).rows(rows));
     blocks
 }
 

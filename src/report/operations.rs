@@ -100,14 +100,13 @@ impl DescribedOperation {
             if self.sent_once { ", sent once" } else { "" },
             if self.in_reference { "" } else { ", not named in the reference" }
         ]);
-        let mut table = Table::new(["", ""]).titled(Line::default(), 4);
-        for parameter in self.parameters {
+        let row = |parameter: &Parameter| {
             let required = if parameter.required { ", required" } else { "" };
             let repeatable = if parameter.repeated { ", repeatable" } else { "" };
             let meaning = line![parameter.meaning, " (", parameter.part.as_str(), required, repeatable, ")"];
-            table.row([line![parameter.name], meaning]);
-        }
-        blocks.table(table);
+            [line![parameter.name], meaning]
+        };
+        blocks.table(Table::new(["", ""]).titled(Line::default(), 4).rows(self.parameters.iter().map(row)));
         blocks.0.extend(self.body.map(|meaning| Block::Line(4, line!["--body: ", meaning])));
         blocks
     }

@@ -325,12 +325,12 @@ impl StackList {
             }
         }
         if others > 0 {
-            let mut table = Table::new(["stack", "directory", "change"]);
-            for stack in self.present() {
+            let rows = self.present().map(|stack| {
                 let change = stack.change.map(StackChange::as_str).unwrap_or_default();
                 let name = code(stack.stack.as_deref().unwrap_or_default());
-                table.row([line![name], line![code(&stack.directory)], line![change]]);
-            }
+                [line![name], line![code(&stack.directory)], line![change]]
+            });
+            let table = Table::new(["stack", "directory", "change"]).rows(rows);
             text.push_str(&format!("\n{}", markdown::table(&table)));
         }
         text

@@ -156,16 +156,15 @@ impl Report for UpgradableVersions<'_> {
             let of = (!at.is_empty()).then(|| line![" from ", at]);
             return line!["no upgradable software versions", of].into();
         }
-        let mut table = Table::new(["VERSION", "NOTE"]);
-        for version in versions {
+        let row = |version: &'a String| {
             let note = match sw.map(|sw| upgrades::compare_versions(version, sw)) {
                 Some(Ordering::Equal) => "now",
                 Some(Ordering::Less) => "not newer",
                 Some(Ordering::Greater) | None => "",
             };
-            table.row([line![code(version)], line![note]]);
-        }
-        table.into()
+            [line![code(version)], line![note]]
+        };
+        Table::new(["VERSION", "NOTE"]).rows(versions.iter().map(row)).into()
     }
 
     written_as!("upgradable_sw_versions");

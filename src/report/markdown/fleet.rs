@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use super::marker;
 use super::report::{needed, report, too_long};
-use super::{code_span, draw, heads, row};
+use super::{code_span, draw, row, table};
 use crate::drift::Verdict;
 use crate::model::counted;
 use crate::report::facts::check as check_facts;
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport, StackState};
 use crate::report::line::{Line, capital, code, foreign, styled};
-use crate::report::view::View;
+use crate::report::view::{Table, View};
 use crate::report::{Role, TextView};
 
 /// The bytes of a section below which it shows too little.
@@ -30,7 +30,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
         text.push_str(&format!("{}.\n\n", capital(&draw(&shared))));
     }
     let column = if fleet.checks().next().is_some() { "verdict" } else { "result" };
-    text.push_str(&heads(&["stack", column]));
+    text.push_str(&table(&Table::new(["stack", column])));
     let word_of = |word: &'static str| line![styled(Role::Wrong, word), ": "];
     for problem in &fleet.problems {
         text.push_str(&row(&[line![code(&problem.place)], word_of("incomplete").and(foreign(&problem.message))]));

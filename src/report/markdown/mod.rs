@@ -92,11 +92,6 @@ fn command(command: &Command) -> String {
     format!("{} {}", capital(command.label), code_span(&command.command))
 }
 
-/// The head of a table.
-fn heads(heads: &[&'static str]) -> String {
-    format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()))
-}
-
 /// A row of a table.
 fn row(cells: &[Line<'_>]) -> String {
     format!("| {} |\n", cells.iter().map(cell).collect::<Vec<_>>().join(" | "))

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::marker;
-use super::{alarm, code_span, command, draw, element, fence_line, fenced, fitting, heads, row, table};
+use super::{alarm, code_span, command, draw, element, fence_line, fenced, fitting, row, table};
 use crate::model::{Key, Scope, counted};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
 use crate::report::TextView;
@@ -87,7 +87,8 @@ fn commands(view: &View<'_>) -> String {
 
 /// The rows of a check, a value each, while the budget lasts.
 fn check(view: &View<'_>, options: &TextView, (rows, accepted): (&[Row<'_>], &[Line<'_>]), mut text: String) -> String {
-    let names = [Key::noun(rows.iter().map(|row| row.key)), "field", "defined", "live", "why", "since"];
+    let noun = Key::noun(rows.iter().map(|row| row.key));
+    let heads = table(&Table::new([noun, "field", "defined", "live", "why", "since"]));
     let rows: Vec<String> = rows.iter().flat_map(cells).map(|cells| row(&cells)).collect();
     let (total, next) = (rows.len(), commands(view));
     let rest = |shown: usize, left_out: &str| {
@@ -95,10 +96,10 @@ fn check(view: &View<'_>, options: &TextView, (rows, accepted): (&[Row<'_>], &[L
         format!("{shown}{left_out}Everything: {}\n\n", code_span(&options.command))
     };
     let reserve = rest(total, NOT_ALL).len() + next.len();
-    let room = options.budget().saturating_sub(text.len() + reserve + heads(&names).len() + 1);
-    let (table, shown) = fitting(rows, room);
+    let room = options.budget().saturating_sub(text.len() + reserve + heads.len() + 1);
+    let (shown_rows, shown) = fitting(rows, room);
     if shown > 0 {
-        text.push_str(&format!("{}{table}\n", heads(&names)));
+        text.push_str(&format!("{heads}{shown_rows}\n"));
     }
     let list: String = accepted.iter().map(|line| format!("- {}\n", draw(line))).collect();
     let accepted = if list.is_empty() { list } else { format!("#### Acknowledged\n\n{list}\n") };
@@ -312,20 +313,20 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
     if blocks.is_some_and(|blocks| room.put(&blocks)) {
         return creates.len();
     }
-    let mut table = title + &heads(&["create", "values", "defined in"]);
+    let mut text = title + &table(&Table::new(["create", "values", "defined in"]));
     let more = |left: usize| format!("\nand {} more\n\n", digits(left));
     let end = more(creates.len()).len();
     let rows = creates.iter().map(|change| {
         let place = line![change.place.as_ref().map(at)];
         row(&[line![key(&change.key)], some_values(&edits::of(change), 1), place])
     });
-    let (rows, named) = fitting(rows, room.left.saturating_sub(table.len() + end));
+    let (rows, named) = fitting(rows, room.left.saturating_sub(text.len() + end));
     if named == 0 {
         return 0;
     }
-    table.push_str(&rows);
-    table.push_str(&if named < creates.len() { more(creates.len() - named) } else { "\n".to_owned() });
-    room.put(&table);
+    text.push_str(&rows);
+    text.push_str(&if named < creates.len() { more(creates.len() - named) } else { "\n".to_owned() });
+    room.put(&text);
     named
 }
 
@@ -454,7 +455,7 @@ fn namespaces(plan: &Plan) -> String {
         let numbers = numbers.map(|number| line![number]);
         table.row([line![code(list.to_string())]].into_iter().chain(numbers).chain([in_sync]));
     }
-    if table.rows.is_empty() { String::new() } else { super::table(&table) + "\n" }
+    if table.rows.is_empty() { String::new() } else { self::table(&table) + "\n" }
 }
 
 /// The values of one change, or those of many with one edit, as far as they fit into `room` bytes.

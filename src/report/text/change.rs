@@ -1,12 +1,9 @@
 //! One change of a plan as text: its values with their places, many endpoints with one edit, and a change that
 //! is blocked.
 
-use std::collections::BTreeMap;
-
 use super::columns;
-use crate::kind::KindName;
 use crate::model::{Key, SourceLocation};
-use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
+use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change};
 use crate::report::Role;
 use crate::report::TextView;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
@@ -29,29 +26,14 @@ pub(super) fn change(change: &Change, view: &TextView) -> String {
 
 /// The values of a change, before and after.
 pub(super) fn values(change: &Change, view: &TextView) -> String {
-    let mut text = String::new();
-    match &change.action {
-        Action::Create { .. } => text.push_str(&whole(change, view)),
-        Action::Replace { fields, before, .. } | Action::Recreate { fields, before } => {
-            let is_of_several = change.is_of_several();
-            text.push_str(&rows(change.key.kind, fields, (before.modified.as_deref(), is_of_several), view));
-        }
-        Action::Annotate { .. } => {}
-        Action::Delete { referrers, .. } => {
-            text.push_str(&whole(change, view));
-            for referrer in referrers {
-                text.push_str(&labelled("referred to by", &line![code(referrer.to_string()), " (allowed)"], view));
-            }
+    let modified = change.action.before().and_then(|before| before.modified.as_deref());
+    let mut text = rows(&edits::of(change), (modified, change.is_of_several()), view);
+    if let Action::Delete { referrers, .. } = &change.action {
+        for referrer in referrers {
+            text.push_str(&labelled("referred to by", &line![code(referrer.to_string()), " (allowed)"], view));
         }
     }
     text
-}
-
-/// The values of an object that comes or goes.
-fn whole(change: &Change, view: &TextView) -> String {
-    let edits = edits::of(change);
-    let width = field_width(&edits);
-    edits.iter().map(|edit| row(edit, width, Line::default(), view)).collect()
 }
 
 /// The name of a change of a run with all that is before its result.
@@ -136,19 +118,17 @@ fn field_width(edits: &[ValueEdit]) -> usize {
     widest.unwrap_or_default().max(FIELD_WIDTH)
 }
 
-/// The values that a replace changes. `modified` is when the live object was last changed; whether each value `has_side`, or
-/// whose change all of them are is said above them.
-fn rows(kind: KindName, fields: &[FieldChange], (modified, has_side): (Option<&str>, bool), view: &TextView) -> String {
-    let mut text = String::new();
-    let edits: Vec<Vec<ValueEdit>> = fields.iter().map(|field| edits::of_field(kind, field)).collect();
-    let width = edits.iter().map(|edits| field_width(edits)).max().unwrap_or_default();
-    let asides: Vec<Line<'_>> = edits.iter().flatten().map(|edit| aside(edit, modified, has_side)).collect();
-    // So is why they differ, beside the first.
+/// The values of a change. `modified` is when the live object was last changed; whether each value `has_side`, or whose
+/// change all of them are is said above them.
+fn rows(edits: &[ValueEdit], (modified, has_side): (Option<&str>, bool), view: &TextView) -> String {
+    let width = field_width(edits);
+    let asides: Vec<Line<'_>> = edits.iter().map(|edit| aside(edit, modified, has_side)).collect();
+    // Why all of them differ is beside the first.
     let is_shared = asides.iter().all(|aside| *aside == asides[0]);
-    for (at, (edit, aside)) in edits.iter().flatten().zip(asides).enumerate() {
-        text.push_str(&row(edit, width, if is_shared && at > 0 { Line::default() } else { aside }, view));
-    }
-    text
+    let row = |(at, (edit, aside)): (usize, (&ValueEdit, Line<'_>))| {
+        row(edit, width, if is_shared && at > 0 { Line::default() } else { aside }, view)
+    };
+    edits.iter().zip(asides).enumerate().map(row).collect()
 }
 
 /// Why a field differs, where that is not the plain case.
@@ -174,12 +154,9 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     let number = view.plain(&Line::count(changes.len(), Key::noun(changes.iter().map(|change| &change.key))));
     let left = begin(sign(ActionKind::Replace), &number, view) + &view.plain(&remarkable_reason(first));
     let mut text = placed(&left, &Line::default(), view);
-    let fields: Vec<FieldChange> = first
-        .fields()
-        .iter()
-        .map(|field| FieldChange { place: None, places: BTreeMap::new(), ..field.clone() })
-        .collect();
-    text.push_str(&rows(first.key.kind, &fields, (None, first.is_of_several()), view));
+    // The names have their places.
+    let edits: Vec<ValueEdit> = edits::of(first).into_iter().map(|edit| ValueEdit { place: None, ..edit }).collect();
+    text.push_str(&rows(&edits, (None, first.is_of_several()), view));
     let name = |change: &&Change| {
         let place = change.fields().first().and_then(|field| field.place.as_ref());
         view.plain(&line![key(&change.key), place.map(|place| line![" (", line::at(place), ")"])])
@@ -213,8 +190,9 @@ pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
     let left = view.line(&line!["  ", styled(Role::Careful, "! blocked"), " ", key(&held.key)]);
     let mut text = placed(&left, &at(held.place.as_ref()), view);
     if let Some(change) = &held.change {
+        let edits = change.fields().iter().flat_map(|field| edits::of_field(change.key.kind, field));
         // Nothing above them says whose change they are.
-        text.push_str(&rows(change.key.kind, change.fields(), (None, true), view));
+        text.push_str(&rows(&edits.collect::<Vec<_>>(), (None, true), view));
     }
     let (why, allow) = block_reason(held);
     text.push_str(&format!("{}\n", field(&format!("no {what}"), FIELD_WIDTH, &view.plain(&why))));

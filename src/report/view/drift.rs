@@ -134,7 +134,7 @@ fn table<'a, const N: usize>(
     headings: [&'static str; N],
     rows: impl Iterator<Item = Vec<Line<'a>>>,
 ) -> Blocks<'a> {
-    let table = Table { rows: rows.collect(), ..Table::new(headings).titled(line![title], 4) };
+    let table = Table::new(headings).titled(line![title], 4).rows(rows);
     if table.rows.is_empty() { Blocks::default() } else { table.into() }
 }
 

@@ -17,8 +17,8 @@ use super::facts::unread::{self, Unread};
 use super::line::{Line, Parts, code, foreign, moment, styled};
 use super::{Role, TextView};
 use crate::drift::{AcknowledgementStatus, Check, short};
-use crate::model::Key;
-use crate::model::policy::Direction;
+use crate::model::policy::{Direction, SettingChange};
+use crate::model::{Key, Scope};
 use crate::plan::{ActionKind, Change, GuardHit, GuardName, Note, Plan};
 
 /// Places that are named of one guard.
@@ -128,7 +128,7 @@ impl<'a> View<'a> {
         facts.extend(plan.source.base.as_deref().map(|base| line!["against ", code(base)]));
         facts.extend(plan.source.commit.as_deref().map(|commit| line!["commit ", code(short(commit))]));
         let mut alarms = consents(plan);
-        alarms.extend(unread(&unread::by_reason(plan.unknown())));
+        alarms.extend(unread(plan.unknown()));
         Self {
             kind,
             plan,
@@ -148,8 +148,7 @@ impl<'a> View<'a> {
     /// The view of a check; `call` is the words that name its stack in a command.
     pub fn of_check(check: &'a Check, call: &str) -> Self {
         let plan = &check.plan;
-        let unknown = check.verdicts.unknown.iter().map(|(namespace, reason)| (namespace, reason.as_str()));
-        let mut alarms = unread(&unread::by_reason(unknown));
+        let mut alarms = unread(check.verdicts.unknown.iter().map(|(list, reason)| (list, reason.as_str())));
         let undecided = notes::lines_of(plan, Note::is_undecided).into_iter();
         alarms.extend(undecided.map(|text| Alarm::new(AlarmKind::Undecided, text)));
         Self {
@@ -261,7 +260,7 @@ pub(super) fn consents(plan: &Plan) -> Vec<Alarm<'_>> {
 }
 
 /// The settings that are others than at the base, or that the policy limits, with what is in force.
-pub(super) fn settings(plan: &Plan) -> Option<Table<'_>> {
+pub(super) fn settings<'a>(plan: &'a Plan) -> Option<Table<'a>> {
     let changes = &plan.setting_changes;
     let has_base = changes.iter().any(|change| change.base.is_some());
     let title = match &plan.source.base {
@@ -269,21 +268,17 @@ pub(super) fn settings(plan: &Plan) -> Option<Table<'_>> {
         _ => line!["The policy limits settings:"],
     };
     let values = if has_base { "base -> here" } else { "here" };
-    let mut table = Table::new(["", "setting", values, ""]).titled(title, 2);
-    for change in changes {
+    let row = |change: &'a SettingChange| {
         let role = match change.direction {
             Direction::Loosened => Role::Wrong,
             Direction::Changed | Direction::Limited => Role::Careful,
             Direction::Tightened => Role::Quiet,
         };
-        table.row([
-            line![styled(role, change.direction.as_str())],
-            line![code(&change.setting)],
-            line![code(change.values())],
-            line![foreign(change.force())],
-        ]);
-    }
-    (!changes.is_empty()).then_some(table)
+        let direction = styled(role, change.direction.as_str());
+        [direction, code(&change.setting), code(change.values()), foreign(change.force())]
+    };
+    let table = || Table::new(["", "setting", values, ""]).titled(title, 2).rows(changes.iter().map(row));
+    (!changes.is_empty()).then(table)
 }
 
 /// How much these plans change, and whose that is.
@@ -324,14 +319,14 @@ pub(super) fn counts_of_checks(checks: &[&Check]) -> Vec<Count> {
     ]
 }
 
-/// The alarms about what could not be read, one for each cause.
-pub(super) fn unread<'a>(unread: &[Unread<'a>]) -> Vec<Alarm<'a>> {
-    let alarm = |one: &Unread<'a>| Alarm {
+/// The alarms about lists that could not be read, one for each cause.
+pub(super) fn unread<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>) -> Vec<Alarm<'a>> {
+    let alarm = |one: Unread<'a>| Alarm {
         kind: AlarmKind::Incomplete,
         text: one.line(),
         items: vec![line!["nothing is concluded about ", one.them(), ": no changes, no verdict"]],
     };
-    unread.iter().map(alarm).collect()
+    unread::by_reason(unknown).into_iter().map(alarm).collect()
 }
 
 /// A piece of a report.
@@ -486,6 +481,13 @@ impl<'a> Table<'a> {
     #[must_use]
     pub fn titled(self, title: Line<'a>, indent: usize) -> Self {
         Self { title, indent, ..self }
+    }
+
+    /// The same with these rows.
+    #[must_use]
+    pub fn rows(mut self, rows: impl IntoIterator<Item = impl IntoIterator<Item = impl Parts<'a>>>) -> Self {
+        rows.into_iter().for_each(|cells| self.row(cells));
+        self
     }
 
     /// Adds a row.

@@ -10,7 +10,7 @@ use crate::model::{Json, Key, Scope, grouped};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Note, Plan, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
 use crate::report::facts::edits::unmistakable;
 use crate::report::facts::reason::block_reason;
-use crate::report::facts::{plan as facts, unread as unread_facts, words};
+use crate::report::facts::{plan as facts, words};
 use crate::report::json::{OutcomeReport, RehearsalReport};
 use crate::report::line::{Line, code, foreign, key, moment, styled, took};
 use crate::report::{Applied, Report, Role, TextView, safe, written_as};
@@ -163,12 +163,12 @@ fn three_way<'a>(key: &Key, fields: &[&'a ThreeWay], plan: &Plan) -> Table<'a> {
         let text = words(key.kind, &field.field, value);
         text.map_or_else(|| line!["(none)"], |text| line![code(unmistakable(Some(&text)).into_owned())])
     };
-    let mut table = Table::new(["field", "when planned", "now", "wanted", ""]).titled(Line::default(), 2);
-    for field in fields {
+    let row = |field: &&ThreeWay| {
         let [planned, now, wanted] = [&field.planned, &field.now, &field.wanted].map(|one| value(field, one));
-        table.row([line![code(field.field.to_string())], planned, now, wanted, line![whose(key, field, plan)]]);
-    }
-    table
+        [line![code(field.field.to_string())], planned, now, wanted, line![whose(key, field, plan)]]
+    };
+    let headings = ["field", "when planned", "now", "wanted", ""];
+    Table::new(headings).titled(Line::default(), 2).rows(fields.iter().map(row))
 }
 
 fn whose(key: &Key, field: &ThreeWay, plan: &Plan) -> &'static str {
@@ -440,7 +440,7 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
             guards.iter().for_each(|guard| blocks.labelled(Role::Wrong, "refused", facts::guard(guard)));
         }
         ApprovalError::Unknown { lists } => {
-            blocks.append(unknown(lists.iter().map(|(scope, reason)| (scope, reason.as_str()))));
+            blocks.append(of_alarms(unread(lists.iter().map(|(list, reason)| (list, reason.as_str())))));
             let of_endpoints = lists.iter().all(|(scope, _)| scope.kind.is_endpoint());
             let globs = lists.iter().map(|(scope, _)| match of_endpoints {
                 true => format!("{}/*", scope.namespace),
@@ -485,14 +485,9 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
     blocks
 }
 
-/// Each reason why lists could not be read, with their names.
-fn unknown<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>) -> Blocks<'a> {
-    of_alarms(unread(&unread_facts::by_reason(unknown)))
-}
-
 /// The lists whose read is unknown, and the status of each.
 pub fn incomplete(plan: &Plan) -> Blocks<'_> {
-    let mut blocks = unknown(plan.unknown());
+    let mut blocks = of_alarms(unread(plan.unknown()));
     if blocks.0.is_empty() {
         return blocks;
     }

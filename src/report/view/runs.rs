@@ -52,8 +52,8 @@ impl Report for HistoryReport<'_> {
 /// The runs as a table, or with two lines each where the terminal is too narrow for one.
 fn table<'a>(runs: &'a [RunSummary], view: &TextView) -> Blocks<'a> {
     let headings = ["RUN", "STARTED", "STACK", "SERVICE", "WHO", "COMMIT", "CHANGES", "RESULT"];
-    let mut table = Table::new(headings).titled(Line::default(), 2);
-    runs.iter().for_each(|run| table.row(row(run).into_iter().chain([ended(run)])));
+    let rows = runs.iter().map(|run| row(run).into_iter().chain([ended(run)]));
+    let table = Table::new(headings).titled(Line::default(), 2).rows(rows);
     let widths = Widths::of(&table, view);
     if table.indent + widths.before_the_last() + "in doubt".len() <= view.limit() {
         return table.into();
