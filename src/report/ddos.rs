@@ -67,12 +67,11 @@ impl Report for OneDdosEvent<'_> {
         let rows = rows.into_iter().chain(others).filter(|(_, value)| !value.is_empty());
         let rows = rows.map(|(name, value)| [line![foreign(name)], value]);
         let mut blocks = Blocks::from(line!["DDoS event ", styled(Role::Strong, code(&event.id))]);
-        blocks.table(Table::new(["", ""]).titled(Line::default(), 2).rows(rows));
-        blocks.gap();
-        match event.attachments.as_slice() {
-            [] => blocks.line(line!["no attachments"]),
-            attachments => blocks.table(self::attachments(attachments)),
-        }
+        blocks.append(Table::new(["", ""]).titled(Line::default(), 2).rows(rows));
+        blocks.section(match event.attachments.as_slice() {
+            [] => Blocks::from(line!["no attachments"]),
+            attachments => self::attachments(attachments).into(),
+        });
         blocks
     }
 
@@ -91,14 +90,13 @@ fn attachments<'a>(attachments: &'a [Attachment]) -> Table<'a> {
 /// The edit of an event, before it is sent.
 pub fn edit(event: &DdosEvent, changes: &[(&'static str, String, String)], view: &TextView) -> String {
     let mut blocks = Blocks::from(line!["Edit of DDoS event ", code(&event.id), " (", code(&event.name), ")"]);
-    blocks.gap();
     let mut table = Table::new(["", ""]).titled(Line::default(), 2);
     for (field, now, wanted) in changes {
         let now = if now.is_empty() { line!["(none)"] } else { line![code(now)] };
         let edit = line![styled(Role::Delete, now), " -> ", styled(Role::Create, code(wanted))];
         table.row([line![styled(Role::Replace, "~"), " ", *field], edit]);
     }
-    blocks.table(table);
+    blocks.section(table);
     view.message(blocks)
 }
 
@@ -122,8 +120,7 @@ pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &Te
     }
     let title = line!["DDoS event ", code(&shown.id), " was changed by someone else after it was shown"];
     let mut blocks = Blocks::from(Line::labelled(Role::Wrong, "conflict", title));
-    blocks.gap();
-    blocks.table(table);
+    blocks.section(table);
     view.message(blocks)
 }
 

@@ -31,8 +31,7 @@ impl Report for Explanation {
                 Some(place) => blocks.line(line![name, environment(), " is removed by ", at(place)]),
                 None => {
                     blocks.line(line![name, environment()]);
-                    blocks.gap();
-                    blocks.table(values(&definition.values));
+                    blocks.section(values(&definition.values));
                 }
             }
         }
@@ -40,13 +39,11 @@ impl Report for Explanation {
             blocks.append(described.blocks());
         }
         if let Some(settings) = &self.settings {
-            blocks.gap();
-            blocks.line(line!["Set", environment(), ":"]);
-            blocks.gap();
-            match settings.as_slice() {
-                [] => blocks.line(line!["Nothing: the defaults apply (trueup schema --of config)."]),
-                settings => blocks.table(self::settings(settings)),
-            }
+            blocks.section(line!["Set", environment(), ":"]);
+            blocks.section(match settings.as_slice() {
+                [] => Blocks::from(line!["Nothing: the defaults apply (trueup schema --of config)."]),
+                settings => self::settings(settings).into(),
+            });
         }
         blocks
     }

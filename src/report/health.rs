@@ -80,8 +80,7 @@ impl Report for Health {
             fixes.for_each(|fix| table.row([Line::default(), Line::default(), fix]));
         }
         let mut blocks = Blocks::from(table);
-        blocks.gap();
-        blocks.line(match self.failed() {
+        blocks.section(match self.failed() {
             0 => line![styled(Role::Right, "Nothing is wrong.")],
             failed => line![styled(Role::Wrong, Line::count(failed, "check").and(" failed."))],
         });

@@ -100,8 +100,7 @@ impl Report for KindList {
             code(names)
         ];
         let mut blocks = Blocks::from(Table::new(columns).free(3..6).rows(self.kinds.iter().map(row)));
-        blocks.gap();
-        blocks.line(known);
+        blocks.section(known);
         blocks.command("The fields of one:", "trueup explain origin_pool".to_owned());
         blocks
     }
@@ -256,9 +255,8 @@ impl Described {
     pub(super) fn blocks(&self) -> Blocks<'_> {
         let mut blocks = self.field.as_ref().map_or_else(|| self.kind.blocks(), DescribedField::blocks);
         if let Some(first) = self.below.first() {
-            blocks.gap();
             let rows = self.below.iter().map(DescribedField::row);
-            blocks.table(Table::new(["", "", ""]).titled(line!["fields"], 4).rows(rows));
+            blocks.section(Table::new(["", "", ""]).titled(line!["fields"], 4).rows(rows));
             blocks.gap();
             blocks.command("More of one:", format!("trueup explain {}", first.path));
         }
@@ -269,10 +267,9 @@ impl Described {
 /// Names with their values below a heading; nothing for an empty value.
 fn facts(heading: &str, rows: impl IntoIterator<Item = (&'static str, String)>) -> Blocks<'_> {
     let mut blocks = Blocks::from(line![code(heading)]);
-    blocks.gap();
     let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
     let rows = rows.map(|(name, value)| [line![name], line![foreign(value)]]);
-    blocks.table(Table::new(["", ""]).titled(Line::default(), 2).rows(rows));
+    blocks.section(Table::new(["", ""]).titled(Line::default(), 2).rows(rows));
     blocks
 }
 

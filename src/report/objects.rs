@@ -54,7 +54,6 @@ impl Report for ObjectListing<'_> {
                 ", digest ",
                 code(digest)
             ]);
-            blocks.gap();
         }
         // A name or a time is of no use without its end.
         let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Named("labels" | "annotations", _));
@@ -68,9 +67,8 @@ impl Report for ObjectListing<'_> {
             column => column.heading(),
         };
         let headings = columns.iter().map(|column| code(heading(column)));
-        let mut table = Table::new(headings).free(which(&is_free)).right(which(&Column::is_number));
-        self.items.iter().for_each(|item| table.row(columns.iter().map(|column| code(column.cell(item)))));
-        blocks.table(table);
+        let rows = self.items.iter().map(|item| columns.iter().map(|column| code(column.cell(item))));
+        blocks.section(Table::new(headings).free(which(&is_free)).right(which(&Column::is_number)).rows(rows));
         blocks
     }
 

@@ -43,10 +43,7 @@ impl Report for OperationList {
 
     fn blocks<'a>(&'a self, _: &TextView) -> Blocks<'a> {
         let mut blocks = Blocks::default();
-        for operation in &self.operations {
-            blocks.gap();
-            blocks.append(operation.blocks());
-        }
+        self.operations.iter().for_each(|operation| blocks.section(operation.blocks()));
         blocks
     }
 }
@@ -106,7 +103,7 @@ impl DescribedOperation {
             let meaning = line![parameter.meaning, " (", parameter.part.as_str(), required, repeatable, ")"];
             [line![parameter.name], meaning]
         };
-        blocks.table(Table::new(["", ""]).titled(Line::default(), 4).rows(self.parameters.iter().map(row)));
+        blocks.append(Table::new(["", ""]).titled(Line::default(), 4).rows(self.parameters.iter().map(row)));
         blocks.0.extend(self.body.map(|meaning| Block::Line(4, line!["--body: ", meaning])));
         blocks
     }

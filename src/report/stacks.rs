@@ -279,11 +279,9 @@ impl Report for StackList {
             table.row(row.into_iter().map(code));
         }
         let mut blocks = Blocks::from(table);
-        blocks.gap();
-        blocks.line(Line::count(self.stacks.len(), "stack"));
+        blocks.section(Line::count(self.stacks.len(), "stack"));
         for stack in self.removed() {
-            blocks.gap();
-            blocks.line(line!["removed: ", code(&stack.directory), ": ", stack.left_words()]);
+            blocks.section(line!["removed: ", code(&stack.directory), ": ", stack.left_words()]);
             for (at, command) in stack.deleting(&self.commit).into_iter().enumerate() {
                 let label = if at == 0 { "to delete it: " } else { "              " };
                 blocks.item(line![label, code(command)]);

@@ -34,7 +34,7 @@ impl Report for SiteUpgrade<'_> {
         let note = note(progress);
         let note = (!note.is_empty()).then(|| line![" (", note, ")"]);
         let mut blocks = Blocks::from(line![site, ": ", foreign(word(&progress.status)), note]);
-        blocks.table(parts.0);
+        blocks.append(parts.0);
         blocks
     }
 

@@ -28,8 +28,7 @@ pub fn attribute(stack: &Stack<'_>, plan: &mut Plan, base: Option<&str>) -> Resu
     plan.source.commit = repository.head().ok();
     name_removals(repository, plan);
     let Some(base) = base else { return Ok(()) };
-    let changed = plan.changes.iter().chain(plan.blocked.iter().filter_map(|held| held.change.as_ref()));
-    let keys: BTreeSet<Key> = changed.map(|change| change.key.clone()).collect();
+    let keys: BTreeSet<Key> = plan.with_blocked().map(|change| change.key.clone()).collect();
     let (merge_base, tip) = desired(stack, repository, base, &keys)?;
     plan.source.base = Some(base.to_owned());
     plan.attribute(DefinitionHistory { merge_base: &merge_base, base: &tip, head: &stack.loaded.desired });

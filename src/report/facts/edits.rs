@@ -3,7 +3,7 @@
 //! as one value that is removed and one that is added. The texts are untrusted: drawers escape them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use similar::{ChangeTag, TextDiff};
 
@@ -173,35 +173,18 @@ fn split(text: Option<&str>) -> Vec<&str> {
 /// The changes without those that only annotate. Replaces that make one and the same edit in at least `FOLD`
 /// endpoints are one entry, in the place of the first of them; every other change is an entry of its own.
 pub fn fold<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<Vec<&'a Change>> {
-    let changes = changes.filter(|change| change.action.kind() != ActionKind::Annotate);
-    // The number of each different edit, so that its text is kept once and not for each change.
-    let mut numbers: HashMap<String, usize> = HashMap::new();
-    let mut counts: Vec<usize> = Vec::new();
-    let changes: Vec<(&Change, Option<usize>)> = changes
-        .map(|change| {
-            let number = same_edit(change).map(|same| {
-                let new = numbers.len();
-                *numbers.entry(same).or_insert(new)
-            });
-            counts.resize(numbers.len(), 0);
-            number.into_iter().for_each(|number| counts[number] += 1);
-            (change, number)
-        })
-        .collect();
-    drop(numbers);
-    let mut folds: Vec<Vec<&'a Change>> = Vec::new();
-    let mut at: HashMap<usize, usize> = HashMap::new();
-    for (change, number) in changes {
-        let number = number.filter(|number| counts[*number] >= FOLD);
-        match number.and_then(|number| at.get(&number)) {
-            Some(at) => folds[*at].push(change),
-            None => {
-                at.extend(number.map(|number| (number, folds.len())));
-                folds.push(vec![change]);
-            }
-        }
+    let changes: Vec<&Change> = changes.filter(|change| change.action.kind() != ActionKind::Annotate).collect();
+    // The text of each different edit is kept once, and not for each change.
+    let mut same: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, edit) in changes.iter().enumerate().filter_map(|(at, change)| Some((at, same_edit(change)?))) {
+        same.entry(edit).or_default().push(at);
     }
-    folds
+    let folds = same.into_values().filter(|all| all.len() >= FOLD);
+    let mut folds: HashMap<usize, Vec<usize>> = folds.map(|all| (all[0], all)).collect();
+    let later: HashSet<usize> = folds.values().flat_map(|all| &all[1..]).copied().collect();
+    let firsts = (0..changes.len()).filter(|at| !later.contains(at));
+    let all = firsts.map(|at| folds.remove(&at).unwrap_or_else(|| vec![at]));
+    all.map(|all| all.into_iter().map(|at| changes[at]).collect()).collect()
 }
 
 /// A text that is the same for replaces that make the same edit and take their objects from the same stack.

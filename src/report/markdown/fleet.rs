@@ -10,7 +10,7 @@ use crate::drift::Verdict;
 use crate::model::counted;
 use crate::report::facts::check as check_facts;
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport, StackState};
-use crate::report::line::{Line, capital, code, foreign, styled};
+use crate::report::line::{Line, capital, code, foreign};
 use crate::report::view::{Table, View};
 use crate::report::{Role, TextView};
 
@@ -30,17 +30,13 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
         text.push_str(&format!("{}.\n\n", capital(&draw(&shared))));
     }
     let column = if fleet.checks().next().is_some() { "verdict" } else { "result" };
-    text.push_str(&table(&Table::new(["stack", column])));
-    let word_of = |word: &'static str| line![styled(Role::Wrong, word), ": "];
-    for problem in &fleet.problems {
-        text.push_str(&row(&[line![code(&problem.place)], word_of("incomplete").and(foreign(&problem.message))]));
-    }
-    for SharedReason { state, reason, names } in fleet.without_result() {
-        text.push_str(&row(&[
-            Line::some_of(names.into_iter(), NAMES),
-            word_of(state.words(fleet.command)).and(foreign(reason)),
-        ]));
-    }
+    let loud = |word, reason| Line::labelled(Role::Wrong, word, reason);
+    let problems =
+        fleet.problems.iter().map(|one| [line![code(&one.place)], loud("incomplete", foreign(&one.message))]);
+    let others = fleet.without_result().into_iter().map(|SharedReason { state, reason, names }| {
+        [Line::some_of(names.into_iter(), NAMES), loud(state.words(fleet.command), foreign(reason))]
+    });
+    text.push_str(&table(&Table::new(["stack", column]).rows(problems.chain(others))));
     text.push_str(&rows(fleet, options));
     if let Some(merged) = fleet.merged {
         text.push_str(&format!("\n{}.\n", draw(&merged.line("From "))));

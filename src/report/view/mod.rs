@@ -376,11 +376,6 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Adds a table.
-    pub fn table(&mut self, table: Table<'a>) {
-        self.0.push(Block::Table(table));
-    }
-
     /// Adds a command that can be copied, with what it does.
     pub fn command(&mut self, label: &'static str, command: String) {
         self.0.push(Block::Commands(vec![Command { label, command }]));

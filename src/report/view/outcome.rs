@@ -139,8 +139,7 @@ fn conflict<'a>(
     // What trueup notes on an endpoint is nothing to decide about.
     let fields: Vec<&ThreeWay> = conflict.fields.iter().filter(|one| !one.field.is_ownership_annotation()).collect();
     if !fields.is_empty() {
-        blocks.gap();
-        blocks.table(three_way(endpoint, &fields, plan));
+        blocks.section(three_way(endpoint, &fields, plan));
         blocks.gap();
     }
     let others = outcome.steps.iter().filter(|step| step.result.is_done()).count();
@@ -259,9 +258,8 @@ fn verification<'a>(outcome: &'a Outcome, plan: &Plan) -> Blocks<'a> {
     match &outcome.verification {
         Verification::Verified { reads } => {
             let after = (*reads != 1).then(|| line![", after ", u64::from(*reads), " reads"]);
-            let in_doubt = outcome.steps.iter().filter(|step| step.result.is_in_doubt()).count();
-            let not_done = outcome.steps.iter().filter(|step| !step.result.is_done()).count();
-            verified(plan, in_doubt, not_done).and(after).and(".").into()
+            let results = outcome.steps.iter().map(|step| (step.result.is_done(), step.result.is_in_doubt()));
+            verified(plan, results).and(after).and(".").into()
         }
         Verification::Differs { left } => {
             let mut blocks = Blocks::default();
@@ -283,10 +281,12 @@ fn verification<'a>(outcome: &'a Outcome, plan: &Plan) -> Blocks<'a> {
     }
 }
 
-/// That live is as wanted, except for what is blocked, in doubt or not made. `not_done` are all changes that are not known to
-/// be made, those in doubt among them.
-pub fn verified(plan: &Plan, in_doubt: usize, not_done: usize) -> Line<'static> {
-    let parts = [(plan.blocked.len(), " blocked"), (in_doubt, " in doubt"), (not_done - in_doubt, " not made")];
+/// That live is as wanted, except for what is blocked, in doubt or not made. Of each change it is given whether it is done, and
+/// whether it is in doubt.
+pub fn verified(plan: &Plan, results: impl Iterator<Item = (bool, bool)> + Clone) -> Line<'static> {
+    let number = |which| results.clone().filter(|result| *result == which).count();
+    let (in_doubt, not_made) = (number((false, true)), number((false, false)));
+    let parts = [(plan.blocked.len(), " blocked"), (in_doubt, " in doubt"), (not_made, " not made")];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let except = Line::joined(parts.map(|(count, what)| line![count, what]), ", ");
     match except.is_empty() {

@@ -149,13 +149,11 @@ impl Report for RunDocument {
         for (change, step) in plan.changes.iter().zip(&self.steps) {
             blocks.0.push(Block::Step(change, step.result.is_done(), line![result(&step.result), times(step)]));
         }
-        blocks.gap();
-        blocks.line(line![run.done, " of ", run.planned.whole(), " done, ", ended(run), "."]);
+        blocks.section(line![run.done, " of ", run.planned.whole(), " done, ", ended(run), "."]);
         match &self.verification {
             Some(Verification::Verified { .. }) => {
-                let in_doubt = self.steps.iter().filter(|step| step.result.is_in_doubt()).count();
-                let not_done = self.steps.iter().filter(|step| !step.result.is_done()).count();
-                blocks.line(verified(plan, in_doubt, not_done).and("."));
+                let results = self.steps.iter().map(|step| (step.result.is_done(), step.result.is_in_doubt()));
+                blocks.line(verified(plan, results).and("."));
             }
             Some(Verification::Differs { .. }) => {
                 blocks.line(line!["Not verified: live still differs from what was asked for."]);
