@@ -333,10 +333,10 @@ impl<'a> Fleet<'a> {
         })
     }
 
-    /// The plans that were made or applied, with their stacks.
-    pub fn plans(&self) -> impl Iterator<Item = (&FleetPart<'a>, &'a Plan)> {
+    /// The plans that were made or applied.
+    pub fn plans(&self) -> impl Iterator<Item = &'a Plan> {
         self.parts.iter().filter_map(|part| match &part.outcome {
-            Ok(StackReport::Planned(plan) | StackReport::Applied(Applied { plan, .. })) => Some((part, *plan)),
+            Ok(StackReport::Planned(plan) | StackReport::Applied(Applied { plan, .. })) => Some(*plan),
             _ => None,
         })
     }
@@ -358,10 +358,10 @@ impl<'a> Fleet<'a> {
         let states = self.states().map(|(number, state)| line![number, " ", state.words(self.command)]);
         let states = Line::joined(states, ", ");
         let states = (!states.is_empty()).then(|| line![": ", states]);
-        let blocked: Vec<&Key> = self.plans().flat_map(|(_, plan)| &plan.blocked).map(|blocked| &blocked.key).collect();
+        let blocked: Vec<&Key> = self.plans().flat_map(|plan| &plan.blocked).map(|blocked| &blocked.key).collect();
         let is_blocked = !blocked.is_empty();
         let found = match self.command {
-            FleetCommand::Plan => facts::headline(&self.plans().map(|(_, plan)| plan).collect::<Vec<_>>(), None),
+            FleetCommand::Plan => facts::headline(&self.plans().collect::<Vec<_>>(), None),
             FleetCommand::Apply if is_blocked => {
                 Line::count(blocked.len(), Key::noun(blocked.iter().copied())).and(" blocked")
             }
@@ -386,7 +386,7 @@ impl<'a> Fleet<'a> {
             let rest = || Command { label: "Apply the rest:", command: format!("trueup apply {call}") };
             return self.parts.iter().any(is_left).then(rest).into_iter().collect();
         }
-        let plans: Vec<&Plan> = self.plans().map(|(_, plan)| plan).collect();
+        let plans: Vec<&Plan> = self.plans().collect();
         let labels = ["Apply exactly these:", "Apply exactly these, once it is allowed:"];
         facts::applying(&plans, facts::alone(&plans), labels, |alone| match alone {
             Some(alone) => {

@@ -115,7 +115,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     });
     let call = targets::call(context) + &context.call.flags("adopt prune_namespace");
     if report.failed() == 0 && is_one_environment && live.is_none() {
-        let (digest, _) = Digest::of_all(report.plans().map(|(_, plan)| plan));
+        let (digest, _) = Digest::of_all(report.plans());
         report.plans = Some((digest, targets::call_of_plans(context)));
     }
     answer(arguments, context, &report, TextView { call, waves: arguments.order, ..context.timed_view() });

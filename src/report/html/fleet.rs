@@ -69,7 +69,7 @@ fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
 }
 
 fn counts(fleet: &Fleet<'_>) -> Vec<Count> {
-    let plans: Vec<&Plan> = fleet.plans().map(|(_, plan)| plan).collect();
+    let plans: Vec<&Plan> = fleet.plans().collect();
     let checks: Vec<&Check> = fleet.checks().map(|(_, check)| check).collect();
     let mut counts = match fleet.command {
         FleetCommand::Drift => view::counts_of_checks(&checks),

@@ -448,7 +448,7 @@ fn of_several_stacks_against_a_base_it_is_said_whose_the_changes_are_and_this_ch
         fields.iter_mut().for_each(|field| field.attribution = Some(Attribution::Drift));
     }
     let fleet = fleet_of(&[("one", &merged), ("two", &merged)]);
-    let alone: Vec<Plan> = fleet.plans().map(|(_, plan)| plan.only_this_change(&plan.consents())).collect();
+    let alone: Vec<Plan> = fleet.plans().map(|plan| plan.only_this_change(&plan.consents())).collect();
     let digest = Digest::of_all(&alone).0;
     let apply = format!("trueup apply -R . --only-this-change --digest {digest}");
     for text in [super::fleet::fleet(&fleet, &options(BUDGET)), fleet.text(&view()), html::fleet(&fleet, &view())] {

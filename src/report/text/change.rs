@@ -144,7 +144,7 @@ fn aside<'a>(edit: &ValueEdit, modified: Option<&'a str>, has_side: bool) -> Lin
     }
 }
 
-fn labelled(name: &'static str, text: &Line<'_>, view: &TextView) -> String {
+fn labelled(name: &str, text: &Line<'_>, view: &TextView) -> String {
     field(name, FIELD_WIDTH, &view.plain(text)) + "\n"
 }
 
@@ -195,7 +195,7 @@ pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
         text.push_str(&rows(&edits.collect::<Vec<_>>(), (None, true), view));
     }
     let (why, allow) = block_reason(held);
-    text.push_str(&format!("{}\n", field(&format!("no {what}"), FIELD_WIDTH, &view.plain(&why))));
+    text.push_str(&labelled(&format!("no {what}"), &why, view));
     if let Some(allow) = allow {
         text.push_str(&labelled("to allow it", &line![code(allow)], view));
     }
