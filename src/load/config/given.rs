@@ -1,63 +1,15 @@
-//! What a mapping of settings or a policy sets, in types. Everything in it was checked by its description.
+//! What limits a run in settings and policies, laid over other limits. Everything in it was checked by its description.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer};
+use serde::de::{Deserialize, Deserializer, Error};
+use serde_json::Map;
 
 use super::Config;
 use super::described::field;
 use crate::kind::KindName;
-use crate::model::StringMap;
-use crate::model::policy::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards};
-
-/// What limits a run, in settings and policies.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct GivenSafeguards {
-    prune: Option<Prune>,
-    guards: GivenGuards,
-    gates: GivenGates,
-    ignore: Option<Vec<GivenRule>>,
-    strict: Option<GivenStrict>,
-    ownership_annotations: Option<bool>,
-    version_checked: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct GivenGuards {
-    percent: Option<u8>,
-    least: Option<usize>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct GivenGates {
-    upgrade: Option<GateMode>,
-    ddos: Option<GateMode>,
-    events: Option<GivenEvents>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum GivenEvents {
-    Mode(GateMode),
-    Numbers { mode: Option<GateMode>, minutes: Option<u32>, threshold: Option<u64> },
-}
-
-#[derive(Debug, Deserialize)]
-struct GivenRule {
-    object: Option<String>,
-    field: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum GivenStrict {
-    /// Every kind but endpoint, which has nothing that a definition does not name.
-    Every(bool),
-    Kinds(BTreeSet<KindName>),
-}
+use crate::model::policy::{Policy, Safeguards};
+use crate::model::{Json, StringMap};
 
 /// The labels of a stack.
 pub(super) fn labels<'de, D: Deserializer<'de>>(from: D) -> Result<StringMap, D::Error> {
@@ -66,54 +18,49 @@ pub(super) fn labels<'de, D: Deserializer<'de>>(from: D) -> Result<StringMap, D:
 
 /// What limits a run in settings; what is not set has its default.
 pub(super) fn safeguards<'de, D: Deserializer<'de>>(from: D) -> Result<Safeguards, D::Error> {
-    let mut safeguards = Config::default().safeguards;
-    GivenSafeguards::deserialize(from)?.set(&mut safeguards);
-    Ok(safeguards)
+    over(&Config::default().safeguards, Map::deserialize(from)?).map_err(Error::custom)
 }
 
-impl GivenSafeguards {
-    /// Sets what is written; the rest stays as it is.
-    pub(super) fn set(self, safeguards: &mut Safeguards) {
-        let Safeguards { prune, guards, gates, ignore, strict, ownership_annotations, version_checked } = safeguards;
-        *prune = self.prune.unwrap_or(*prune);
-        let Guards { percent, least } = guards;
-        *percent = self.guards.percent.unwrap_or(*percent);
-        *least = self.guards.least.unwrap_or(*least);
-        self.gates.set(gates);
-        if let Some(rules) = self.ignore {
-            let rule = |GivenRule { object, field: name }| {
-                let object = object?;
-                Some(IgnoreRule { field: field(&name?, &object)?, object })
-            };
-            *ignore = rules.into_iter().filter_map(rule).collect();
-        }
-        match self.strict {
-            Some(GivenStrict::Every(true)) => *strict = KindName::all().filter(|kind| !kind.is_endpoint()).collect(),
-            Some(GivenStrict::Every(false)) => strict.clear(),
-            Some(GivenStrict::Kinds(kinds)) => *strict = kinds,
-            None => {}
-        }
-        *ownership_annotations = self.ownership_annotations.unwrap_or(*ownership_annotations);
-        *version_checked = self.version_checked.unwrap_or(*version_checked);
-    }
-
-    pub(super) fn has_rules(&self) -> bool {
-        self.ignore.is_some()
-    }
+/// What limits a run in a policy; what is not set is not limited.
+pub(super) fn loosest<'de, D: Deserializer<'de>>(from: D) -> Result<Safeguards, D::Error> {
+    over(&Policy::default().loosest, Map::deserialize(from)?).map_err(Error::custom)
 }
 
-impl GivenGates {
-    fn set(self, gates: &mut Gates) {
-        gates.upgrade = self.upgrade.unwrap_or(gates.upgrade);
-        gates.ddos = self.ddos.unwrap_or(gates.ddos);
-        match self.events {
-            None => {}
-            Some(GivenEvents::Mode(mode)) => gates.events = mode,
-            Some(GivenEvents::Numbers { mode, minutes, threshold }) => {
-                gates.events = mode.unwrap_or(GateMode::Warn);
-                gates.events_minutes = minutes.unwrap_or(gates.events_minutes);
-                gates.events_threshold = threshold.unwrap_or(gates.events_threshold);
-            }
+fn over(limits: &Safeguards, mut given: Map<String, Json>) -> serde_json::Result<Safeguards> {
+    let gates = given.get_mut("gates").and_then(Json::as_object_mut);
+    if let Some((gates, events)) = gates.and_then(|gates| gates.remove("events").map(|events| (gates, events))) {
+        // A word is the mode.
+        let mode = if events.is_string() { &events } else { events.get("mode").unwrap_or(&Json::Null) };
+        gates.insert("events".to_owned(), if mode.is_null() { "warn".into() } else { mode.clone() });
+        for key in ["minutes", "threshold"] {
+            gates.extend(events.get(key).map(|number| (format!("events_{key}"), number.clone())));
         }
+    }
+    if let Some(rules) = given.get_mut("ignore").and_then(Json::as_array_mut) {
+        rules.retain_mut(|rule| {
+            let field = rule["object"].as_str().and_then(|object| field(rule["field"].as_str()?, object));
+            field.is_some_and(|field| {
+                rule["field"] = field.to_string().into();
+                true
+            })
+        });
+    }
+    if let Some(strict @ Json::Bool(_)) = given.get_mut("strict") {
+        // Every kind but endpoint, which has nothing that a definition does not name.
+        let kinds = KindName::all().filter(|kind| *strict == true && !kind.is_endpoint());
+        *strict = kinds.map(KindName::as_str).collect();
+    }
+    let mut all = serde_json::to_value(limits)?;
+    lay(&mut all, given.into());
+    serde_json::from_value(all)
+}
+
+/// Mappings are merged, and everything else replaces what is below it.
+fn lay(below: &mut Json, above: Json) {
+    match (below, above) {
+        (Json::Object(below), Json::Object(above)) => {
+            above.into_iter().for_each(|(key, value)| lay(below.entry(key).or_insert(Json::Null), value));
+        }
+        (below, above) => *below = above,
     }
 }

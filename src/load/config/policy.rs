@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::described::{self, POLICY};
-use super::given::GivenSafeguards;
 use super::layers::document;
 use crate::load::diagnostic::{Diagnostic, Diagnostics};
 use crate::load::item::Value;
 use crate::load::text::SourceText;
-use crate::model::policy::Policy;
+use crate::model::policy::{Policy, Safeguards};
 use crate::model::{Name, Namespace};
 
 /// Reads a policy. Nothing in it is ever passed over: an unknown key, a null, a second document and an
@@ -37,7 +36,9 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
     };
     let (given, wrong) = described::read(&POLICY, &root);
     problems.extend(wrong);
-    described::typed::<GivenPolicy>(given, &root, problems).into()
+    let ignores_any = given.get("ignore").is_none();
+    let GivenPolicy { loosest, stacks, namespaces, base_urls, allow } = described::typed(given, &root, problems);
+    Policy { loosest, ignores_any, stacks, namespaces, base_urls, allow }
 }
 
 /// Whether a value is a mapping in which nothing is written.
@@ -52,15 +53,6 @@ struct GivenPolicy {
     namespaces: Option<BTreeSet<Namespace>>,
     base_urls: Option<Vec<String>>,
     allow: Option<BTreeSet<String>>,
-    #[serde(flatten)]
-    safeguards: GivenSafeguards,
-}
-
-impl From<GivenPolicy> for Policy {
-    fn from(GivenPolicy { stacks, namespaces, base_urls, allow, safeguards }: GivenPolicy) -> Self {
-        let mut policy =
-            Policy { ignores_any: !safeguards.has_rules(), stacks, namespaces, base_urls, allow, ..Policy::default() };
-        safeguards.set(&mut policy.loosest);
-        policy
-    }
+    #[serde(flatten, deserialize_with = "super::given::loosest")]
+    loosest: Safeguards,
 }
