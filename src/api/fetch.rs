@@ -315,7 +315,7 @@ pub async fn check<T: Send>(
     namespace: &Namespace,
     kind: KindName,
     check: impl Fn(LiveItem) -> T + Sync,
-) -> Result<(BTreeMap<Key, T>, BTreeMap<Key, Vec<Condition>>), String> {
+) -> Result<(BTreeMap<Key, T>, BTreeMap<Key, String>), String> {
     let read = async |body: Bytes| {
         let items = check_list(namespace, kind, &body, &check)?;
         Ok((items, failed_conditions(namespace, kind, &body)))
@@ -324,7 +324,7 @@ pub async fn check<T: Send>(
     read.unwrap_or_else(|error| Err(error.failure.to_string()))
 }
 
-fn failed_conditions(namespace: &Namespace, kind: KindName, body: &[u8]) -> BTreeMap<Key, Vec<Condition>> {
+fn failed_conditions(namespace: &Namespace, kind: KindName, body: &[u8]) -> BTreeMap<Key, String> {
     #[derive(Deserialize)]
     struct Item {
         #[serde(default)]
@@ -341,9 +341,10 @@ fn failed_conditions(namespace: &Namespace, kind: KindName, body: &[u8]) -> BTre
     let Ok(list) = serde_json::from_slice::<List<Item>>(body) else { return BTreeMap::new() };
     let mut failed = BTreeMap::new();
     for item in list.items.into_iter().flatten().filter(|item| item.namespace == namespace.as_str()) {
-        let conditions: Vec<_> = conditions(&item.status_set).into_iter().filter(Condition::is_failed).collect();
-        if let (false, Ok(name)) = (conditions.is_empty(), Name::from_service(&item.name)) {
-            failed.insert(Key { namespace: namespace.clone(), kind, name }, conditions);
+        let conditions = conditions(&item.status_set).into_iter().filter(Condition::is_failed);
+        let words: Vec<String> = conditions.map(|condition| condition.to_string()).collect();
+        if let (false, Ok(name)) = (words.is_empty(), Name::from_service(&item.name)) {
+            failed.insert(Key { namespace: namespace.clone(), kind, name }, words.join("; "));
         }
     }
     failed

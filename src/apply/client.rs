@@ -1,7 +1,6 @@
 //! The service as the applier writes to it, over the client of `api`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
@@ -41,14 +40,7 @@ impl ObjectService for HttpService<'_> {
         kind: KindName,
         check: impl Fn(LiveItem) -> T + Send + Sync,
     ) -> CheckedNamespace<T> {
-        let (items, failed) = match api::check(self.writer.reader(), namespace, kind, check).await {
-            Ok((items, failed)) => (Ok(items), failed),
-            Err(reason) => (Err(reason), BTreeMap::new()),
-        };
-        let describe =
-            |conditions: Vec<api::Condition>| conditions.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        let unhealthy = failed.into_iter().map(|(key, conditions)| (key, describe(conditions))).collect();
-        CheckedNamespace { items, unhealthy }
+        api::check(self.writer.reader(), namespace, kind, check).await
     }
 
     fn requests(&self) -> u64 {

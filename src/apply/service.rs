@@ -54,10 +54,6 @@ pub(super) trait WriteTurn: Send + Sync {
     ) -> impl Future<Output = Result<(), WriteFailure>> + Send;
 }
 
-/// What the list of a namespace contained.
-pub(super) struct CheckedNamespace<T> {
-    /// What the check returned for each item, or why nothing may be concluded from the list.
-    pub(super) items: Result<BTreeMap<Key, T>, String>,
-    /// Which endpoints the service reports as failed, with its words.
-    pub(super) unhealthy: Vec<(Key, String)>,
-}
+/// What the check returned for each item of a list, and which of them the service reports as failed, with its words; or why
+/// nothing may be concluded from the list.
+pub(super) type CheckedNamespace<T> = Result<(BTreeMap<Key, T>, BTreeMap<Key, String>), String>;

@@ -74,16 +74,18 @@ async fn again<'p, S: ObjectService>(
     });
     for ((namespace, kind), changes, checked) in futures_util::future::join_all(lists).await {
         failed.retain(|key, _| key.namespace != *namespace || key.kind != kind);
-        failed.extend(checked.unhealthy);
-        match checked.items {
+        match checked {
             Err(reason) => {
                 unread = Some(reason);
                 still.extend(changes);
             }
-            Ok(mut items) => still.extend(changes.into_iter().filter_map(|(change, _)| {
-                let fields = items.remove(&change.key).unwrap_or_else(|| differs(change, None, options));
-                Some((change, fields?))
-            })),
+            Ok((mut items, unhealthy)) => {
+                failed.extend(unhealthy);
+                still.extend(changes.into_iter().filter_map(|(change, _)| {
+                    let fields = items.remove(&change.key).unwrap_or_else(|| differs(change, None, options));
+                    Some((change, fields?))
+                }));
+            }
         }
     }
     (still, unread)

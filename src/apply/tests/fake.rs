@@ -341,9 +341,9 @@ impl ObjectService for Fake {
         check: impl Fn(LiveItem) -> T + Send + Sync,
     ) -> CheckedNamespace<T> {
         let list = self.request(Operation::ObjectList, "LIST", &key("list"), |state| Ok(items(state, namespace)));
-        let check = |items: BTreeMap<Key, LiveItem>| items.into_iter().map(|(key, item)| (key, check(item))).collect();
-        let items = list.map(check).map_err(|error| error.to_string());
-        CheckedNamespace { items, unhealthy: self.state.lock().expect("unpoisoned").failed.clone() }
+        let items = list.map_err(|error| error.to_string())?;
+        let items = items.into_iter().map(|(key, item)| (key, check(item))).collect();
+        Ok((items, self.state.lock().expect("unpoisoned").failed.iter().cloned().collect()))
     }
 
     fn request_id(&self) -> String {
