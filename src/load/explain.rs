@@ -168,8 +168,7 @@ impl Explainer<'_, '_, '_> {
     fn fixed(&self) -> impl Iterator<Item = Vec<String>> {
         let kind = self.endpoint.key.kind;
         let is_of_all = move |field: &Field| kind.is_whole() || !field.is_of_spec();
-        let path = move |field: Field| Some(field.keys(kind)?.into_iter().map(str::to_owned).collect());
-        Field::of_endpoint().filter(is_of_all).filter_map(path)
+        Field::of_endpoint().filter(is_of_all).filter_map(move |field| field.keys(kind))
     }
 
     fn written(&self, path: &[String], entry: &MapEntry<'_>) -> ExplainedValue {

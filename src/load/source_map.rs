@@ -111,7 +111,7 @@ impl<'l> SourceMap<'l> {
             return Some(removed.clone());
         }
         let written = match field {
-            None => self.at(key, &[]),
+            None => self.at(key, &[""; 0]),
             Some(field) => self.field(key, field),
         };
         written.map(|written| written.place)
@@ -120,7 +120,7 @@ impl<'l> SourceMap<'l> {
     /// How a field of a definition is written; for an exclusive group its chosen option.
     pub fn field(&self, key: &Key, field: &Field) -> Option<WrittenValue> {
         let (paths, chosen) = paths(key.kind, field);
-        let written = |path: &Vec<&str>| self.at(key, path);
+        let written = |path: &Vec<String>| self.at(key, path);
         paths.iter().filter_map(written).find(|written| !(chosen && written.writing == ValueStyle::Empty))
     }
 
@@ -137,7 +137,7 @@ impl<'l> SourceMap<'l> {
 
     /// How the value at a path of snake_case keys is written, items of lists by their number; the
     /// definition as a whole for the empty path.
-    pub fn at(&self, key: &Key, path: &[&str]) -> Option<WrittenValue> {
+    pub fn at(&self, key: &Key, path: &[impl AsRef<str>]) -> Option<WrittenValue> {
         let definition = self.loaded.desired.definitions.get(key)?;
         let file = self.file(definition);
         file.get(&key.to_string())?.at(path).map(|node| node.value.clone())
@@ -231,13 +231,13 @@ fn nulls(overlay: &Item<'_>, level: Level, found: &mut WrittenNode) {
 
 /// The paths at which a field can be written, and whether they are the options of an exclusive group, of
 /// which one without a value is not the chosen one.
-fn paths(kind: KindName, field: &Field) -> (Vec<Vec<&str>>, bool) {
+fn paths(kind: KindName, field: &Field) -> (Vec<Vec<String>>, bool) {
     if let Some(path) = field.keys(kind) {
         return (vec![path], false);
     }
     let group = kind.message().groups.iter().find(|group| field.unit() == Some(group.name));
     let options = group.into_iter().flat_map(|group| &group.members);
-    (options.map(|option| vec!["spec", *option]).collect(), true)
+    (options.map(|option| ["spec", *option].map(str::to_owned).to_vec()).collect(), true)
 }
 
 /// A document as it is written.

@@ -131,6 +131,11 @@ impl SourceText {
         Ok(source)
     }
 
+    /// What the text of a file becomes; nothing where it could not be read back.
+    pub(super) fn edited(path: &Arc<str>, text: &str) -> Option<Self> {
+        Self::new(path, text.as_bytes().to_vec()).ok()
+    }
+
     /// A text that is not in a file.
     #[must_use]
     pub fn inline(name: &str, text: &str) -> Self {

@@ -241,14 +241,16 @@ impl Field {
 
     /// The keys that lead to it in an object of this kind; nothing for an exclusive group of the spec, which is one of
     /// several keys.
-    pub fn keys(&self, kind: KindName) -> Option<Vec<&str>> {
-        match self {
-            Field::Description => Some(vec!["metadata", "description"]),
-            Field::Disable => Some(vec!["metadata", "disable"]),
-            Field::Label(key) => Some(vec!["metadata", "labels", key]),
-            Field::Annotation(key) => Some(vec!["metadata", "annotations", key]),
-            Field::Unit(name) => (!kind::is_group(kind.message(), name)).then(|| vec!["spec", name]),
-        }
+    pub fn keys(&self, kind: KindName) -> Option<Vec<String>> {
+        let keys = match self {
+            Field::Description => vec!["metadata", "description"],
+            Field::Disable => vec!["metadata", "disable"],
+            Field::Label(key) => vec!["metadata", "labels", key],
+            Field::Annotation(key) => vec!["metadata", "annotations", key],
+            Field::Unit(name) if kind::is_group(kind.message(), name) => return None,
+            Field::Unit(name) => vec!["spec", name],
+        };
+        Some(keys.into_iter().map(str::to_owned).collect())
     }
 
     /// Whether both have the same value.
@@ -370,13 +372,13 @@ fn put_entry(map: &mut StringMap, key: &str, value: Option<&String>) {
 }
 
 /// Sets a key of the metadata, or of a map in it.
-fn put(object: &mut Json, into: &[&str], key: &str, value: &Json) {
+fn put(object: &mut Json, into: &[String], key: &str, value: &Json) {
     let mut map = object;
     for step in into {
         if !map.get(step).is_some_and(Json::is_object) {
-            map[*step] = Json::Object(serde_json::Map::new());
+            map[step] = Json::Object(serde_json::Map::new());
         }
-        map = &mut map[*step];
+        map = &mut map[step];
     }
     let Json::Object(map) = map else { return };
     if value.is_null() {

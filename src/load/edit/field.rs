@@ -16,7 +16,7 @@ use crate::model::{Field, Json, is_unsafe};
 
 /// Sets `field` to `wanted` where it is `current`.
 pub(super) fn edit(patch: &mut Patch<'_>, field: &Field, current: &Json, wanted: &Json) -> Result<(), NotEditable> {
-    if let Some(path) = keys(patch.kind, field) {
+    if let Some(path) = field.keys(patch.kind) {
         return patch.value(&path, current, wanted);
     }
     let options = |value: &Json| if value.is_null() { Json::Object(Map::new()) } else { value.clone() };
@@ -26,18 +26,13 @@ pub(super) fn edit(patch: &mut Patch<'_>, field: &Field, current: &Json, wanted:
 /// Writes `field` anew as a whole, where a definition writes it.
 pub(super) fn anew(patch: &mut Patch<'_>, field: &Field, current: &Json, wanted: &Json) -> Result<(), NotEditable> {
     let path = path(patch.kind, field, current);
-    let wanted = if keys(patch.kind, field).is_some() { Some(wanted) } else { wanted.get(&path[path.len() - 1]) };
+    let wanted = if field.keys(patch.kind).is_some() { Some(wanted) } else { wanted.get(&path[path.len() - 1]) };
     patch.replace(&path, wanted.filter(|wanted| !wanted.is_null()).ok_or(NotEditable::Withdrawn)?)
-}
-
-/// The keys that lead to a field; nothing for an exclusive group, whose options are directly in the spec.
-pub(super) fn keys(kind: KindName, field: &Field) -> Option<Vec<String>> {
-    Some(field.keys(kind)?.into_iter().map(str::to_owned).collect())
 }
 
 /// Where a definition writes `field`; for an exclusive group its `current` option.
 pub(super) fn path(kind: KindName, field: &Field, current: &Json) -> Vec<String> {
-    keys(kind, field).unwrap_or_else(|| {
+    field.keys(kind).unwrap_or_else(|| {
         let option = current.as_object().and_then(|map| map.keys().next());
         vec!["spec".to_owned(), option.cloned().unwrap_or_default()]
     })

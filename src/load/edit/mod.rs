@@ -227,13 +227,9 @@ impl Editor<'_> {
         }
     }
 
-    fn source(&self, text: &str) -> Option<SourceText> {
-        SourceText::new(&self.file, text.as_bytes().to_vec()).ok()
-    }
-
     /// The definitions of a text; nothing where anything is wrong with it.
     fn endpoints(&self, text: &str) -> Option<BTreeMap<Key, Object>> {
-        let source = self.source(text)?;
+        let source = SourceText::edited(&self.file, text)?;
         let read = careful::read(&source, &self.context);
         let endpoints = read.found.into_iter().map(|found| (found.endpoint.key.clone(), found.endpoint));
         read.problems.is_empty().then(|| endpoints.collect())
@@ -241,7 +237,7 @@ impl Editor<'_> {
 
     /// What `of` makes of each definition of a text.
     fn each<T>(&self, text: &str, context: &ReadContext<'_>, of: fn(&Item<'_>) -> T) -> BTreeMap<String, T> {
-        let Some(source) = self.source(text) else { return BTreeMap::new() };
+        let Some(source) = SourceText::edited(&self.file, text) else { return BTreeMap::new() };
         let documents = careful::prepare(&source, context);
         documents.iter().filter_map(|document| Some((document.item.names()?, of(&document.item)))).collect()
     }
@@ -287,8 +283,10 @@ impl Editor<'_> {
             return Ok(());
         }
         let plain = ReadContext { overlays: Overlays::default(), ..self.context };
-        let is_whole =
-            |text| self.source(text).is_some_and(|source| careful::read(&source, &plain).problems.is_empty());
+        let is_whole = |text| {
+            SourceText::edited(&self.file, text)
+                .is_some_and(|source| careful::read(&source, &plain).problems.is_empty())
+        };
         if is_whole(old) && !is_whole(new) {
             return Err(changed.iter().find_map(|one| self.overlay_of(one, before)).unwrap_or(NotEditable::Withdrawn));
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::part::parts;
 use super::patch::{Patch, below};
 use super::value::{Surrounding, key_text};
-use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, field, has_secret};
+use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written, has_secret};
 use crate::file::FileEdit;
 use crate::kind::KindName;
 use crate::load::careful::{self, SecondReading};
@@ -112,14 +112,14 @@ impl FileParts {
     fn new(file: &Arc<str>, text: &str, variables: &Variables) -> Self {
         let parts: Vec<String> = parts(file, text).into_iter().map(str::to_owned).collect();
         let of_part = |(at, part): (usize, &String)| {
-            let source = SourceText::new(file, part.as_bytes().to_vec()).ok();
+            let source = SourceText::edited(file, part);
             let named = source.iter().flat_map(|source| named(source, variables));
             let names: Vec<String> = named.map(|(name, _)| name).collect();
             names.into_iter().map(move |name| (name, at))
         };
         let of_key = parts.iter().enumerate().flat_map(of_part).collect();
-        let is_vacant = SourceText::new(file, text.as_bytes().to_vec())
-            .is_ok_and(|source| Documents::new(&source).all(|tree| tree.is_ok_and(|tree| tree.root.is_none())));
+        let is_vacant = SourceText::edited(file, text)
+            .is_some_and(|source| Documents::new(&source).all(|tree| tree.is_ok_and(|tree| tree.root.is_none())));
         Self { before: text.into(), parts, of_key, is_vacant, is_changed: false }
     }
 
@@ -188,7 +188,7 @@ impl<'l> OverlayEditor<'l> {
     fn document(&mut self, definition: &Definition) -> Option<SourceText> {
         let file = self.file(&definition.file);
         let part = *file.of_key.get(&definition.endpoint.key.to_string())?;
-        SourceText::new(&definition.file, file.parts[part].as_bytes().to_vec()).ok()
+        SourceText::edited(&definition.file, &file.parts[part])
     }
 
     /// Where a new document of a key is written.
@@ -225,7 +225,7 @@ impl<'l> OverlayEditor<'l> {
         if current != wanted.field.value(&definition.endpoint) {
             return Err(NotEditable::EditedMeanwhile);
         }
-        let path = field::keys(wanted.key.kind, &wanted.field).unwrap_or_else(|| vec!["spec".to_owned()]);
+        let path = wanted.field.keys(wanted.key.kind).unwrap_or_else(|| vec!["spec".to_owned()]);
         let value = with_defaults(wanted.key.kind, &path, (&current, &wanted.live), as_written(wanted, &current));
         let (part, mut text) = self.files[file].part(&wanted.key).ok_or(NotEditable::Shape)?;
         let mut changes = Vec::new();
@@ -257,9 +257,8 @@ impl<'l> OverlayEditor<'l> {
             Some((other, text)) if other == file => text.clone(),
             _ => self.files.get(file).map(|file| file.text(key)).unwrap_or_default(),
         };
-        let texts: Vec<SourceText> =
-            files.iter().map(|file| SourceText::new(file, text(file).into_bytes()).ok()).collect::<Option<_>>()?;
-        let reading = SecondReading::with(self.loaded, texts);
+        let texts: Option<_> = files.iter().map(|file| SourceText::edited(file, &text(file))).collect();
+        let reading = SecondReading::with(self.loaded, texts?);
         let mut problems = Vec::new();
         let context = reading.context(&mut problems);
         let read = careful::read(source, &context);
@@ -321,7 +320,7 @@ fn differences(
 
 /// The last document of a key in an overlay file, as it is written; nothing where the file cannot be read.
 fn root(text: &str, (file, variables): (&Arc<str>, &Variables), key: &Key) -> Option<WrittenNode> {
-    let source = SourceText::new(file, text.as_bytes().to_vec()).ok()?;
+    let source = SourceText::edited(file, text)?;
     let of_key = named(&source, variables).filter(|(name, _)| *name == key.to_string());
     of_key.last().map(|(_, item)| written(&item))
 }

@@ -9,7 +9,7 @@ use crate::load::tree::Documents;
 /// The text cut before the `---` of its documents. It stays whole where anything is wrong with it, and a document is with the
 /// one before it where a directive belongs to it.
 pub(super) fn parts<'t>(file: &Arc<str>, text: &'t str) -> Vec<&'t str> {
-    let cuts = SourceText::new(file, text.as_bytes().to_vec()).ok().and_then(|source| cuts(&source, text));
+    let cuts = SourceText::edited(file, text).and_then(|source| cuts(&source, text));
     let starts: Vec<usize> = iter::once(0).chain(cuts.unwrap_or_default()).collect();
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect()

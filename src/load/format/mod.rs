@@ -94,7 +94,7 @@ pub fn text(file: &Arc<str>, bytes: Vec<u8>) -> Result<Canonical, Vec<Diagnostic
     // A line break at its end would be a part of a block text there.
     let ended = is_open.then(|| format!("{text}{}", line_break(text)));
     let is_same = |now: &str| {
-        SourceText::new(file, now.as_bytes().to_vec()).ok().is_some_and(|new| {
+        SourceText::edited(file, now).is_some_and(|new| {
             let after = parsed(&new).unwrap_or_default();
             meaning::same(&trees, &after) && meaning::comments(text) == meaning::comments(new.as_str())
         })
@@ -117,7 +117,7 @@ fn parsed(source: &SourceText) -> Result<Vec<Tree<'_>>, Vec<Diagnostic>> {
 
 /// The text in canonical form; nothing where it has none.
 fn edited(file: &Arc<str>, text: &str) -> Option<String> {
-    let source = SourceText::new(file, text.as_bytes().to_vec()).ok()?;
+    let source = SourceText::edited(file, text)?;
     let trees = parsed(&source).ok()?;
     let definitions = trees.iter().filter(|tree| is_definition(tree, &source));
     let edits = definitions.flat_map(|tree| order::edits(tree, source.as_str())).collect();
