@@ -87,36 +87,24 @@ impl fmt::Display for SettingChange {
     }
 }
 
-/// A setting with an order.
-struct Ordered {
-    name: &'static str,
-    text: fn(&Safeguards) -> String,
-    is_looser: fn(&Safeguards, &Safeguards) -> bool,
-}
+/// The name of a setting with an order, its value in words, and whether the first of two is the looser.
+type Ordered = (&'static str, fn(&Safeguards) -> String, fn(&Safeguards, &Safeguards) -> bool);
 
 const ORDERED: [Ordered; 9] = [
-    ordered("prune", |of| of.prune.to_string(), |a, b| a.prune > b.prune),
-    ordered("guards.percent", |of| of.guards.percent.to_string(), |a, b| a.guards.percent > b.guards.percent),
-    ordered("guards.least", |of| of.guards.least.to_string(), |a, b| a.guards.least > b.guards.least),
-    ordered("gates.upgrade", |of| of.gates.upgrade.to_string(), |a, b| a.gates.upgrade < b.gates.upgrade),
-    ordered("gates.ddos", |of| of.gates.ddos.to_string(), |a, b| a.gates.ddos < b.gates.ddos),
-    ordered("gates.events", |of| of.gates.events_text(), |a, b| a.gates.events_are_looser_than(&b.gates)),
-    ordered("strict", kinds, |a, b| !a.strict.is_subset(&b.strict)),
-    ordered(
+    ("prune", |of| of.prune.to_string(), |a, b| a.prune > b.prune),
+    ("guards.percent", |of| of.guards.percent.to_string(), |a, b| a.guards.percent > b.guards.percent),
+    ("guards.least", |of| of.guards.least.to_string(), |a, b| a.guards.least > b.guards.least),
+    ("gates.upgrade", |of| of.gates.upgrade.to_string(), |a, b| a.gates.upgrade < b.gates.upgrade),
+    ("gates.ddos", |of| of.gates.ddos.to_string(), |a, b| a.gates.ddos < b.gates.ddos),
+    ("gates.events", |of| of.gates.events_text(), |a, b| a.gates.events_are_looser_than(&b.gates)),
+    ("strict", kinds, |a, b| !a.strict.is_subset(&b.strict)),
+    (
         "ownership_annotations",
         |of| of.ownership_annotations.to_string(),
         |a, b| !a.ownership_annotations && b.ownership_annotations,
     ),
-    ordered("version_checked", |of| of.version_checked.to_string(), |a, b| a.version_checked && !b.version_checked),
+    ("version_checked", |of| of.version_checked.to_string(), |a, b| a.version_checked && !b.version_checked),
 ];
-
-const fn ordered(
-    name: &'static str,
-    text: fn(&Safeguards) -> String,
-    is_looser: fn(&Safeguards, &Safeguards) -> bool,
-) -> Ordered {
-    Ordered { name, text, is_looser }
-}
 
 /// The kinds of a `strict`, in words.
 fn kinds(of: &Safeguards) -> String {
@@ -132,7 +120,7 @@ fn kinds(of: &Safeguards) -> String {
 pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &Safeguards) -> Vec<SettingChange> {
     let ours = &head.safeguards;
     let mut changes = Vec::new();
-    for Ordered { name, text, is_looser } in ORDERED {
+    for (name, text, is_looser) in ORDERED {
         let moved = base.and_then(|base| {
             let base = &base.safeguards;
             match (is_looser(ours, base), is_looser(base, ours)) {
