@@ -439,20 +439,11 @@ fn unique(
 ) -> std::collections::BTreeMap<model::Key, Definition> {
     // The sort is stable: of one key the first file stays first.
     found.sort_by(|a, b| a.endpoint.key.cmp(&b.endpoint.key));
-    let mut names = source_map::NameLocations::new(origin, context);
-    let (mut first, mut twice) = (0, 0);
-    for at in 1..found.len() {
-        if found[at].endpoint.key != found[first].endpoint.key {
-            first = at;
-            continue;
-        }
-        twice += 1;
-        if twice <= MOST_TWICE {
-            problems.push(names.twice(&found[first], &found[at]));
-        }
-    }
-    if twice > MOST_TWICE {
-        let what = format!("{} more duplicate definitions", twice - MOST_TWICE);
+    let same = found.chunk_by(|a, b| a.endpoint.key == b.endpoint.key);
+    let twice: Vec<_> = same.flat_map(|same| same[1..].iter().map(|second| (&same[0], second))).collect();
+    problems.extend(source_map::twice(&twice[..twice.len().min(MOST_TWICE)], origin, context));
+    if twice.len() > MOST_TWICE {
+        let what = format!("{} more duplicate definitions", twice.len() - MOST_TWICE);
         problems.push(Diagnostic::without_place(what, "fix these first"));
     }
     found.into_iter().map(|definition| (definition.endpoint.key.clone(), definition)).collect()

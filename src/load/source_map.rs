@@ -293,36 +293,24 @@ fn style(item: &Item<'_>) -> ValueStyle {
     }
 }
 
-/// Where names are written, for the problems of duplicate definitions. Each file is read once.
-pub(super) struct NameLocations<'c> {
-    origin: &'c FileOrigin,
-    context: &'c ReadContext<'c>,
-    files: BTreeMap<Arc<str>, Option<NamedText>>,
-}
-
-/// A file's text with the place of the name in each of its documents.
-type NamedText = (ShownText, HashMap<usize, Range<usize>>);
-
-impl<'c> NameLocations<'c> {
-    /// For files of this origin.
-    pub(super) fn new(origin: &'c FileOrigin, context: &'c ReadContext<'c>) -> Self {
-        Self { origin, context, files: BTreeMap::new() }
-    }
-
-    /// The problem of a duplicate definition.
-    pub(super) fn twice(&mut self, first: &Definition, second: &Definition) -> Diagnostic {
-        for file in [&first.file, &second.file] {
-            let named = || {
-                let source = self.origin.text(file).ok()?;
-                let names = names(&source, self.context);
-                Some((ShownText::new(source), names))
-            };
-            self.files.entry(file.clone()).or_insert_with(named);
-        }
-        let place = |found: &Definition| {
-            let (text, names) = self.files.get(&found.file)?.as_ref()?;
-            Some((text, names.get(&found.document).cloned().unwrap_or_default()))
-        };
+/// The problems of duplicate definitions, each with both places. Each file is read once.
+pub(super) fn twice(
+    pairs: &[(&Definition, &Definition)],
+    origin: &FileOrigin,
+    context: &ReadContext<'_>,
+) -> Vec<Diagnostic> {
+    let named = |file| {
+        let source = origin.text(file).ok()?;
+        let names = names(&source, context);
+        Some((ShownText::new(source), names))
+    };
+    let files: BTreeSet<&Arc<str>> = pairs.iter().flat_map(|(first, second)| [&first.file, &second.file]).collect();
+    let files: BTreeMap<&Arc<str>, _> = files.into_iter().map(|file| (file, named(file))).collect();
+    let place = |found: &Definition| {
+        let (text, names) = files.get(&found.file)?.as_ref()?;
+        Some((text, names.get(&found.document).cloned().unwrap_or_default()))
+    };
+    let problem = |(first, second): &(&Definition, &Definition)| {
         let what = format!("`{}` is defined twice", first.endpoint.key);
         let (Some((one, one_at)), Some((two, two_at))) = (place(first), place(second)) else {
             return Diagnostic::of_file(what, &second.file, format!("it is also in {}", first.file));
@@ -334,9 +322,11 @@ impl<'c> NameLocations<'c> {
             twice.hide_source();
         }
         twice
-    }
+    };
+    pairs.iter().map(problem).collect()
 }
 
+/// The place of the name in each document of a file.
 fn names<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> HashMap<usize, Range<usize>> {
     let documents = careful::prepare(source, context);
     let name = |document: &PreparedDocument<'_>| {
