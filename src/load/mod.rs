@@ -82,14 +82,13 @@ const MOST_TWICE: usize = 20;
 /// # Errors
 /// Everything that is wrong in any file.
 pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
-    load(on_disk(&resolved(path)?, options)?, options)
+    load(on_disk(path, options)?, options)
 }
 
 /// Notes in the options which variables are in secrets of the stack that `path` lies in, in whatever environment, and whatever is
 /// wrong with its files. Without `trueup.yaml` it would be all that is below the path.
 pub fn note_secrets(path: &Path, options: &LoadOptions) {
-    let origin = resolved(path).and_then(|given| on_disk(&given, options));
-    if let Some(origin) = origin.ok().filter(|origin| origin.stack() == StackFile::Found) {
+    if let Some(origin) = on_disk(path, options).ok().filter(|origin| origin.stack() == StackFile::Found) {
         note_secrets_of(&origin, &config_of(&origin, options, &mut Vec::new()), options);
     }
 }
@@ -107,7 +106,7 @@ fn note_secrets_of(origin: &FileOrigin, config: &Config, options: &LoadOptions) 
 /// # Errors
 /// Everything that is wrong in the settings.
 pub fn settings(path: &Path, options: &LoadOptions) -> Result<Config, Diagnostics> {
-    sound_config(&on_disk(&resolved(path)?, options)?, options)
+    sound_config(&on_disk(path, options)?, options)
 }
 
 /// Which layer sets each setting of the stack that `path` lies in, for the environment of `options`.
@@ -115,7 +114,7 @@ pub fn settings(path: &Path, options: &LoadOptions) -> Result<Config, Diagnostic
 /// # Errors
 /// Everything that is wrong in the settings.
 pub fn explained_settings(path: &Path, options: &LoadOptions) -> Result<Vec<ExplainedSetting>, Diagnostics> {
-    let origin = on_disk(&resolved(path)?, options)?;
+    let origin = on_disk(path, options)?;
     sound_config(&origin, options)?;
     if origin.stack() == StackFile::Missing {
         return Ok(Vec::new());
@@ -129,7 +128,7 @@ pub fn explained_settings(path: &Path, options: &LoadOptions) -> Result<Vec<Expl
 /// # Errors
 /// A path that cannot be read, or settings of another directory.
 pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> {
-    Ok(root_of(&resolved(path)?, options)?.0)
+    Ok(root_of(path, options)?.0)
 }
 
 /// Loads a stack whose files are in memory, `trueup.yaml` among them if it has one.
@@ -162,10 +161,9 @@ pub fn settings_of(bytes: Option<Vec<u8>>, options: &LoadOptions) -> Result<Conf
 /// # Errors
 /// Settings that are wrong, or files that cannot be read or parsed.
 pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, Diagnostics> {
-    let given = resolved(path)?;
     // The overlays of every environment are formatted, whichever is chosen.
     let options = LoadOptions { environment: None, ..options.clone() };
-    let origin = on_disk(&given, &options)?;
+    let (given, origin) = (resolved(path)?, on_disk(path, &options)?);
     // Without its settings, files that they leave out would be written.
     let config = sound_config(&origin, &options)?;
     let (directory, mut problems) = (origin.root(), Vec::new());
@@ -183,34 +181,33 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
 
 /// The path that a call names, without links.
 fn resolved(path: &Path) -> Result<PathBuf, Diagnostic> {
-    let unreadable = |error: std::io::Error| {
-        let what = format!("`{}` cannot be read: {error}", path.display());
-        Diagnostic::without_place(what, "give the directory of the definitions")
-    };
     // Whoever changes the repository can put a link there.
-    if let Some(directory) = file::leads_out(path).map_err(unreadable)? {
+    if let Some(directory) = file::leads_out(path).map_err(|error| unreadable(path, error))? {
         let what = format!("`{}` leads out of `{}` through a symbolic link", path.display(), directory.display());
         return Err(Diagnostic::without_place(what, "give the path that the link leads to"));
     }
-    file::real_path(path).map_err(unreadable)
+    file::real_path(path).map_err(|error| unreadable(path, error))
+}
+
+fn unreadable(path: &Path, error: impl std::fmt::Display) -> Diagnostic {
+    let what = format!("`{}` cannot be read: {error}", path.display());
+    Diagnostic::without_place(what, "give the directory of the definitions")
 }
 
 /// The files of the stack that a path lies in; without settings, a file is the whole.
-fn on_disk(given: &Path, options: &LoadOptions) -> Result<FileOrigin, Diagnostic> {
-    let (root, stack) = root_of(given, options)?;
+fn on_disk(path: &Path, options: &LoadOptions) -> Result<FileOrigin, Diagnostic> {
+    let (root, stack) = root_of(path, options)?;
     let (directory, whole) = match root.is_dir() {
         true => (&*root, None),
         false => (root.parent().unwrap_or(&root), root.file_name().map(|name| name.to_string_lossy().into())),
     };
-    let directory = Directory::open(directory).map_err(|error| {
-        let what = format!("`{}` cannot be read: {error}", root.display());
-        Diagnostic::without_place(what, "give the directory of the definitions")
-    })?;
+    let directory = Directory::open(directory).map_err(|error| unreadable(&root, error))?;
     Ok(FileOrigin::Disk { directory, whole, stack })
 }
 
 /// The stack's directory and whether it has settings; the path itself where there are none.
-fn root_of(given: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), Diagnostic> {
+fn root_of(path: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), Diagnostic> {
+    let given = resolved(path)?;
     if let Some(file) = &options.config {
         let unreadable = |why: String| {
             let what = format!("`{}` is not a settings file: {why}", file.display());
@@ -235,7 +232,7 @@ fn root_of(given: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), 
             break;
         }
     }
-    Ok((given.to_owned(), StackFile::Missing))
+    Ok((given, StackFile::Missing))
 }
 
 fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
