@@ -77,7 +77,7 @@ impl Hints {
                 // A store of a test that answers nothing else.
                 "the answer is not a `ListBucketResult`",
                 // The definitions are wrong.
-                "\n --> ",
+                "--> ",
             ]
             .iter()
             .any(|reason| errors.contains(reason));
