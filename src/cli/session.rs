@@ -26,8 +26,8 @@ use crate::load::{self, Config, Diagnostic, DirectoryKeys, LoadOptions, SourceMa
 use crate::model::policy::Prune;
 use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
-    self, Allowances, ChangePlaces, FieldChange, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSettings,
-    PlanSource, ScopeRead, ScopeState,
+    self, Allowances, ChangePlaces, FieldChange, NamedCommits, Note, Plan, PlanBuilder, PlanInput, PlanOrigin,
+    PlanSettings, PlanSource, ScopeRead, ScopeState,
 };
 use crate::report::facts::edits;
 use crate::report::{TextView, safe};
@@ -212,8 +212,9 @@ impl Session<'_> {
     /// A state directory that cannot be read.
     pub async fn differences(&self, check: Option<&DriftState>) -> Result<Plan> {
         let (context, stack) = (self.stack.context, &self.stack);
-        let (plan, listed) = tokio::join!(self.build(check), dropped::listed_before(stack));
-        let mut plan = plan?;
+        let (built, mut listed) = tokio::join!(self.build(check), dropped::listed_before(stack));
+        let (mut plan, commits) = built?;
+        listed.add_applied(stack, &commits, self.change.base.as_deref());
         let here = (&*stack.loaded.root, &stack.loaded.config, &stack.repository);
         let referrers = defined_elsewhere::block(context, here, Definitions::Planned, &mut plan);
         refer(&self.source, &mut plan, &self.allow, &referrers).await;
@@ -273,7 +274,8 @@ impl Session<'_> {
         })
     }
 
-    async fn build(&self, check: Option<&DriftState>) -> Result<Plan> {
+    /// The plan of what is defined, and the commits that live objects name.
+    async fn build(&self, check: Option<&DriftState>) -> Result<(Plan, NamedCommits)> {
         let Self { stack, source, .. } = self;
         let (context, config) = (stack.context, &stack.loaded.config);
         let origin = PlanOrigin::Directory(stack.directory.clone());
@@ -297,7 +299,7 @@ impl Session<'_> {
         let commits = builder.commits().clone();
         let mut plan = builder.finish(requests);
         applied::judge_missing(stack, check, (&commits, asked), &mut plan).await?;
-        Ok(plan)
+        Ok((plan, commits))
     }
 
     /// Records in the plan which consents of the call it needs, and who gives them.

@@ -129,7 +129,7 @@ fn what_another_stack_defines_of_a_kind_that_was_dropped_is_moved_there() {
     for command in ["plan", "drift"] {
         let ran = stage.run(&format!("{command} a"));
         ran.stdout_contains(
-            "of a kind that `kinds:` no longer lists, and another stack defines it (transfer it with trueup move --from a --directory b): healthcheck:shop/alive",
+            "of a kind that `kinds:` does not list, and another stack defines it (transfer it with trueup move --from a --directory b): healthcheck:shop/alive",
         );
     }
     stage.write("b/more.yaml", "kind: healthcheck\nwrong: 1\n");
@@ -477,7 +477,7 @@ fn a_history_that_cannot_be_read_is_told_and_not_taken_for_one_without_a_namespa
 fn what_is_left_of_a_kind_that_was_dropped_is_named() {
     let service = Service::start();
     let stage = without_its_kind(&service, "kinds: [healthcheck]\n", true);
-    let output = " of this stack is of a kind that `kinds:` no longer lists (list healthcheck again, and `prune:` says";
+    let output = " of this stack is of a kind that `kinds:` does not list (list healthcheck there, and `prune:` says";
     stage.run(&format!("plan . {ELSEWHERE}")).code(0).stdout_contains(output);
     stage.run(&format!("drift . {ELSEWHERE}")).code(3).stdout_contains(output).does_not_say("In sync");
     let plan = stage.run(&format!("plan . --format json {ELSEWHERE}")).json();
@@ -485,10 +485,28 @@ fn what_is_left_of_a_kind_that_was_dropped_is_named() {
     assert_eq!(plan["plan"]["notes"], json!([{"outside_kinds": {"key": "healthcheck:shop/alive"}}]));
     // What the note says is what happens.
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nkinds: [healthcheck]\n");
-    stage.run("plan .").code(0).stdout_contains("- delete  healthcheck:shop/alive").does_not_say("no longer lists");
+    stage.run("plan .").code(0).stdout_contains("- delete  healthcheck:shop/alive").does_not_say("does not list");
     stage.run("apply . --yes --quiet").code(0);
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
     stage.run(&format!("drift . {ELSEWHERE}")).code(0).stdout_contains("In sync");
+}
+
+#[test]
+fn what_is_left_of_a_kind_that_was_never_listed_is_named_once_its_last_file_is_gone() {
+    let service = Service::start();
+    let stage = without_its_kind(&service, "", true);
+    let left = "of a kind that `kinds:` does not list (list healthcheck there, and";
+    // The commit that the other object names had it, and so has the base of a review.
+    for call in ["plan . --base main~1", "plan ."] {
+        stage
+            .run(&format!("{call} {ELSEWHERE}"))
+            .code(0)
+            .stdout_contains(left)
+            .stdout_contains("healthcheck:shop/alive");
+    }
+    stage.run(&format!("drift . {ELSEWHERE}")).code(3).stdout_contains(left).does_not_say("In sync");
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nkinds: [healthcheck]\n");
+    stage.run("plan .").code(0).stdout_contains("- delete  healthcheck:shop/alive");
 }
 
 #[test]
@@ -522,10 +540,10 @@ fn nothing_is_concluded_about_what_the_filters_leave_out() {
     let whole = requests("drift .");
     for filter in [". --only shop/cart", ". --except healthcheck:*", "cart.yaml"] {
         let drift = format!("drift {filter} {ELSEWHERE}");
-        stage.run(&drift).code(0).stdout_contains("In sync").does_not_say("no longer lists");
+        stage.run(&drift).code(0).stdout_contains("In sync").does_not_say("does not list");
         for format in ["text", "markdown", "html", "json"] {
             let plan = format!("plan {filter} --format {format} {ELSEWHERE}");
-            stage.run(&plan).code(0).does_not_say("no longer lists").does_not_say("healthcheck:shop/alive");
+            stage.run(&plan).code(0).does_not_say("does not list").does_not_say("healthcheck:shop/alive");
         }
     }
     // The list of the health checks is not even read.
@@ -564,7 +582,7 @@ fn a_drift_state_knows_the_kinds_that_a_stack_defined_without_git() {
     stage
         .run("drift . --drift-state ../memory.json")
         .code(3)
-        .stdout_contains("`kinds:` no longer lists")
+        .stdout_contains("`kinds:` does not list")
         .stdout_contains("healthcheck:shop/alive");
 }
 

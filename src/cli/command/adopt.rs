@@ -292,7 +292,7 @@ fn undefined(plan: &Plan) -> impl Iterator<Item = String> {
         Note::Outside { key, .. } => {
             Some((key, format!("outside of `namespaces:`: list `{}` there again", key.namespace)))
         }
-        Note::OutsideKinds { key, .. } => Some((key, format!("outside of `kinds:`: list `{}` there again", key.kind))),
+        Note::OutsideKinds { key, .. } => Some((key, format!("outside of `kinds:`: list `{}` there", key.kind))),
         _ => None,
     });
     deletes.chain(outside).map(|(key, why)| line(key, whole(key), None, &why))

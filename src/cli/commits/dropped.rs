@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::api::BaseUrl;
+use crate::cli::commits::base;
 use crate::cli::stacks::{declared, shard};
 use crate::cli::{Stack, aside, settings};
 use crate::drift::{DriftState, Shard};
@@ -12,7 +13,7 @@ use crate::kind::KindName;
 use crate::load::Config;
 use crate::load::config::{FILE, lists_of};
 use crate::model::{Namespace, Scope};
-use crate::plan::{Note, Plan};
+use crate::plan::{NamedCommits, Note, Plan};
 
 /// Namespaces and kinds that a stack had.
 #[derive(Debug, Default)]
@@ -30,6 +31,16 @@ impl Listed {
         let text =
             format!("what the stack owns in namespaces and of kinds that it no longer lists is not known: {reason}");
         Some(Note::Loaded { text })
+    }
+
+    /// Adds the kinds that the stack had at the commit of its newest run that live objects name, or where they name none, at the
+    /// merge base: a kind whose last definition went is in no other list where `kinds:` never had it.
+    pub fn add_applied(&mut self, stack: &Stack<'_>, commits: &NamedCommits, base: Option<&str>) {
+        let Ok(repository) = stack.repository.open() else { return };
+        let newest = commits.iter().max_by_key(|(_, (_, last))| last).map(|(commit, _)| commit.clone());
+        let commit = newest.or_else(|| repository.merge_base(base?).ok());
+        let then = commit.and_then(|commit| base::found_at(stack, repository, &commit).ok());
+        self.kinds.extend(then.into_iter().flat_map(|(loaded, _)| loaded.kinds()));
     }
 
     /// Adds what a version of `trueup.yaml` lists for the stack.

@@ -53,11 +53,11 @@ const UNNAMED: &str = "{{names}} {{has|have}} {{reason}}, which {{its definition
     apply keeps (write it there to manage it)";
 const WEAK: &str = "{{names}}: known from the published schemas alone, so which fields exclude each other, what a field \
     refers to and what the service fills in is unknown";
-const OUTSIDE_KINDS: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` no longer lists (list {{reason}} \
-    again, and `prune:` says whether a plan deletes {{it|them}}): {{names}}";
-const OUTSIDE_KINDS_DEFINED: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` no longer lists, and \
+const OUTSIDE_KINDS: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` does not list (list {{reason}} \
+    there, and `prune:` says whether a plan deletes {{it|them}}): {{names}}";
+const OUTSIDE_KINDS_DEFINED: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` does not list, and \
     another stack defines {{it|them}} (transfer {{it|them}} with {{reason}}): {{names}}";
-const OUTSIDE_KINDS_UNKNOWN: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` no longer lists, and \
+const OUTSIDE_KINDS_UNKNOWN: &str = "{{endpoint}} of this stack {{is|are}} of a kind that `kinds:` does not list, and \
     whether another stack defines {{it|them}} is unknown ({{reason}}): {{names}}";
 const UNANNOTATED: &str =
     "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}";
