@@ -385,12 +385,25 @@ impl Kind {
         messages
     }
 
-    /// The key of the mapping of its spec that contains a key, the nearest one to the top; not of one in a list or a map.
-    pub fn home(&self, key: &str) -> Option<&'static str> {
-        let mut level = vec![("spec", self.spec)];
+    /// The key of the mapping that contains a key, the nearest one below the keys of `path`, such as `spec`, and of these one
+    /// that `is_given`; not of one in a list or a map below them.
+    pub fn home<'k>(
+        &self,
+        path: impl IntoIterator<Item = &'k str>,
+        key: &str,
+        is_given: impl Fn(&str) -> bool,
+    ) -> Option<&'static str> {
+        let mut path = path.into_iter();
+        path.next().filter(|first| *first == "spec")?;
+        let step = |(_, id): (_, &'static str), step: &str| {
+            let field = message(id).field(step)?;
+            Some((field.name, field.below()?))
+        };
+        let mut level = vec![path.try_fold(("spec", self.spec), step)?];
         let mut seen = BTreeSet::new();
         while !level.is_empty() {
-            if let Some((home, _)) = level.iter().find(|(_, id)| message(id).field(key).is_some()) {
+            let homes = || level.iter().filter(|(_, id)| message(id).field(key).is_some()).map(|(home, _)| *home);
+            if let Some(home) = homes().find(|home| is_given(home)).or_else(|| homes().next()) {
                 return Some(home);
             }
             let mappings = level.iter().filter(|(_, id)| seen.insert(*id)).flat_map(|(_, id)| &message(id).fields);

@@ -163,10 +163,18 @@ impl Decoder {
         Self { faults: Vec::new(), kind }
     }
 
-    /// The key of the mapping that an unknown key belongs under.
-    fn home(&self, key: &str) -> Option<&'static str> {
-        let is_of_metadata = kind::metadata().field(key).is_some();
-        self.kind.and_then(|kind| if is_of_metadata { Some("metadata") } else { kind.kind().home(key) })
+    /// The key of the mapping that an unknown key of `place` belongs under: below that place, or else anywhere in the spec.
+    fn home(&self, place: &Place<'_, '_>, key: &str) -> Option<&'static str> {
+        let kind = self.kind?.kind();
+        let is_given = |name: &str| place.item.entries().iter().any(|entry| snake(&entry.key) == name);
+        let below = || kind.home(place.path.iter().filter_map(Segment::key), key, is_given);
+        let home = match kind::metadata().field(key) {
+            Some(_) if place.path.len() < 2 => Some("metadata"),
+            // Far below, a `name` is that of something else.
+            Some(_) => below(),
+            None => below().or_else(|| kind.home(["spec"], key, is_given)),
+        };
+        home.filter(|home| place.path.last() != Some(&Segment::from(*home)))
     }
 
     pub(super) fn fault(&mut self, path: &[Segment], fault: impl Into<Fault>) {
@@ -350,7 +358,8 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         let mut unknown = entries.filter(|(_, taken)| !**taken).map(|(entry, _)| entry);
         for entry in unknown.by_ref().take(MOST_UNKNOWN) {
             let free: Vec<&str> = self.known.clone();
-            let label = nearest(&snake(&entry.key), free.iter().copied()).map(str::to_owned);
+            let name = snake(&entry.key);
+            let label = nearest(&name, free.iter().copied()).map(str::to_owned);
             let path = self.place.join(Segment::Key(label.clone().unwrap_or_else(|| entry.key.to_string()).into()));
             let keys = || self.place.path.iter().filter_map(Segment::key).collect::<Vec<_>>().join(".");
             let names: Vec<String> = free.iter().map(|name| format!("`{name}`")).collect();
@@ -362,25 +371,24 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
                 }
                 (names, _) => format!("allowed here: {}", names.join(", ")),
             };
-            // Far below, a `name` is that of something else.
-            let is_near = |home: &&str| *home != "metadata" || self.place.path.len() < 2;
-            let beside = match (&label, self.decoder.home(&snake(&entry.key)).filter(is_near)) {
+            let beside = match (&label, self.decoder.home(&self.place, &name)) {
+                _ if name.starts_with('-') => "a space is missing after the `-`".to_owned(),
                 (Some(near), _) => format!("did you mean `{near}`?"),
-                (None, Some(home)) if !self.place.path.last().is_some_and(|last| *last == Segment::from(home)) => {
-                    format!("it belongs under `{home}`")
-                }
-                _ => String::new(),
+                (None, Some(home)) => format!("it belongs under `{home}`"),
+                (None, None) => String::new(),
             };
-            let is_newer = |kind: &KindName| !kind.is_endpoint() && label.is_none() && keys().starts_with("spec");
+            let is_name = name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+            let is_newer =
+                |kind: &KindName| !kind.is_endpoint() && beside.is_empty() && is_name && keys().starts_with("spec");
             let allowed = match self.decoder.kind.filter(is_newer) {
                 Some(kind) => {
-                    let path = format!("{kind}.{}.{}", keys(), snake(&entry.key));
+                    let path = format!("{kind}.{}.{name}", keys());
                     format!("{allowed}; if it is newer than this trueup, list it in trueup.yaml: `unchecked: [{path}]`")
                 }
                 None => allowed,
             };
             let what = format!("unknown field `{}`", entry.key);
-            let problem = match self.decoder.kind.is_none() && SECRETS.contains(&&*snake(&entry.key)) {
+            let problem = match self.decoder.kind.is_none() && SECRETS.contains(&&*name) {
                 true => entry.key_at.error(what, "").without_source().with_help(NO_SECRET),
                 false => entry.key_at.error(what, beside).with_help(allowed),
             };

@@ -587,6 +587,27 @@ fn a_key_far_below_is_not_sent_to_the_metadata() {
 }
 
 #[test]
+fn a_key_of_a_mapping_in_an_item_of_a_list_is_not_taken_for_a_newer_one() {
+    let servers = |item: &str| pool(&format!("  origin_servers:\n{item}  no_tls: {{}}\n  port: 80\n"));
+    let one_level_up = servers("  - private_name:\n    ip: 192.0.2.1\n");
+    let set = servers("  - private_ip: {}\n    ip: 192.0.2.1\n");
+    let anywhere = servers("  - public_ip:\n    ip: 192.0.2.1\n");
+    let without_a_space = servers("  -public_ip: {ip: 192.0.2.1}\n");
+    for (text, label) in [
+        (one_level_up, "it belongs under `public_ip`"),
+        (set, "it belongs under `private_ip`"),
+        (anywhere, "it belongs under `public_ip`"),
+        (without_a_space, "a space is missing after the `-`"),
+    ] {
+        let found = found(&text);
+        let unknown = found.iter().find(|problem| problem.contains("unknown field")).expect("an unknown field");
+        assert!(unknown.contains(label) && !unknown.contains("unchecked"), "{unknown}");
+    }
+    let newer = found(&servers("  - public_ip: {ip: 192.0.2.1}\n    newer_option: 1\n"));
+    assert!(newer[0].contains("`unchecked: [origin_pool.spec.origin_servers.newer_option]`"), "{newer:?}");
+}
+
+#[test]
 fn a_key_is_a_text_or_an_alias_of_one() {
     let endpoint = |key: &str| {
         let metadata = "{name: cart, namespace: shop, labels: {&key a: b}}";
