@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::diagnostic::Diagnostic;
 use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::suggestion::nearest;
+use super::syntax::is_odd_blank;
 use super::text::Language;
 use super::tree::TextStyle;
 use crate::kind::{self, Field, Flag, KindName, Message, camel, snake};
@@ -372,6 +373,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
                 (names, _) => format!("allowed here: {}", names.join(", ")),
             };
             let beside = match (&label, self.decoder.home(&self.place, &name)) {
+                _ if name.starts_with(is_odd_blank) => "a blank before it is not a space".to_owned(),
                 _ if name.starts_with('-') => "a space is missing after the `-`".to_owned(),
                 (Some(near), _) => format!("did you mean `{near}`?"),
                 (None, Some(home)) => format!("it belongs under `{home}`"),

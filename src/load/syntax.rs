@@ -38,6 +38,7 @@ pub(super) fn cause(source: &SourceText, at: usize, kind: &ErrorKind, finished: 
     let above = || before.iter().rev().find(|line| !line.is_empty());
     conflict(text)
         .or_else(|| tab(text, &lines, at, kind))
+        .or_else(|| odd_blank(&lines))
         .or_else(|| of_kind(text, last, at, kind, finished))
         .or_else(|| colon_in_value(last, at))
         .or_else(|| above().and_then(|above| missing_blank(above, last)))
@@ -179,6 +180,23 @@ fn tab(text: &str, lines: &[Line<'_>], at: usize, kind: &ErrorKind) -> Option<Ca
     Some(Cause::new("a tab in the indentation", tab..tab + count, "indent with spaces"))
 }
 
+/// Whether a character looks like a space, or like nothing, and is a letter for YAML.
+pub(super) fn is_odd_blank(character: char) -> bool {
+    !character.is_ascii() && (character.is_whitespace() || matches!(character, '\u{200b}' | '\u{feff}'))
+}
+
+/// Such a character in the indentation or behind the colon of the last line or the one above it.
+fn odd_blank(lines: &[Line<'_>]) -> Option<Cause> {
+    lines.iter().rev().filter(|line| !line.is_empty()).take(2).find_map(|line| {
+        let counts = |at: usize| line.text[..at].trim().is_empty() || line.text[..at].trim_end().ends_with(':');
+        let is_it = |(at, character): &(usize, char)| is_odd_blank(*character) && counts(*at);
+        let (at, character) = line.text.char_indices().find(is_it)?;
+        let name = if character == '\u{a0}' { "a no-break space" } else { "a blank other than a space" };
+        let message = format!("{name} (U+{:04X})", u32::from(character));
+        Some(Cause::new(message, line.range(at..at + character.len_utf8()), "write a space"))
+    })
+}
+
 /// A quote that is not closed where the parser gave up.
 fn open_quote(text: &str, quote: usize) -> Cause {
     let line = Line::of(text, quote);
@@ -295,6 +313,9 @@ mod tests {
             ("a: [|, b]\n", 1, "a value cannot begin with `|`"),
             ("a:\n  b: c\n  d e\nf: g\n", 3, "a key without `: `"),
             ("a:\n  b: c\n  d:e\nf: g\n", 3, "a key without `: `"),
+            ("a:\n  b: c\n  d:\u{a0}e\nf: g\n", 3, "a no-break space (U+00A0)"),
+            ("a:\n  b: c\n \u{a0}d: e\n", 3, "a no-break space (U+00A0)"),
+            ("a:\u{3000}\n  b: c\n", 1, "a blank other than a space (U+3000)"),
         ] {
             let source = SourceText::inline("a.yaml", text);
             let problem = Documents::new(&source).find_map(Result::err).expect("a mistake");
