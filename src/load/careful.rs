@@ -13,6 +13,7 @@ use super::loaded::Loaded;
 use super::object::examine;
 use super::overlays::{Applied, Overlay, Overlays};
 use super::secrets::{Secrets, conceal};
+use super::syntax::{self, Cause};
 use super::text::{Language, SourceText};
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
@@ -91,6 +92,13 @@ pub(super) fn prepare<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> 
 /// Reads a file whole.
 pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> FileRead {
     let mut read = FileRead::default();
+    // As YAML, a missing comma would be another mistake.
+    if source.language() == Language::Json
+        && let Some(problem) = json_syntax(source)
+    {
+        read.problems.push(problem);
+        return read;
+    }
     each(source, context, &mut read, |prepared, read| {
         if let Some(at) = prepared.applied.removed {
             read.removed.extend(prepared.item.names().and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
@@ -110,9 +118,6 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
             }
         }
     });
-    if source.language() == Language::Json && read.problems.is_empty() {
-        read.problems.extend(json_syntax(source));
-    }
     read
 }
 
@@ -159,14 +164,23 @@ fn each<'s>(
     }
 }
 
-/// What is wrong with a text that is good YAML and no JSON.
+/// What is wrong with a text that is not JSON.
 fn json_syntax(source: &SourceText) -> Option<Diagnostic> {
     let error = serde_json::from_str::<serde::de::IgnoredAny>(source.as_str()).err()?;
+    if let Some(Cause { message, range, label }) = syntax::conflict(source.as_str()) {
+        return Some(Diagnostic::error(format!("syntax error: {message}"), source, range, label).of_unparsed(source));
+    }
     let line_start = source.as_str().split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let at = source.floor(usize::saturating_add(line_start, error.column().saturating_sub(1)));
     let end = source.floor(at + 1).max(at);
     let text = error.to_string();
     let what = text.strip_suffix(&format!(" at line {} column {}", error.line(), error.column())).unwrap_or(&text);
-    let label = "a .json file contains one JSON value";
+    let label = match (what, source.as_str()[at..].chars().next()) {
+        (_, Some('/' | '#')) => "JSON has no comments",
+        ("expected `,` or `}`" | "expected `,` or `]`", Some(_)) => "a comma is missing before this",
+        ("expected `:`", Some(_)) => "a colon is missing before this",
+        ("key must be a string", Some('}')) | ("expected value", Some(']')) => "a comma is too much before this",
+        _ => "a .json file contains one JSON value",
+    };
     Some(Diagnostic::error(format!("syntax error: {what}"), source, at..end, label).of_unparsed(source))
 }

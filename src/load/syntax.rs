@@ -48,7 +48,7 @@ pub(super) fn cause(source: &SourceText, at: usize, kind: &ErrorKind, finished: 
 }
 
 /// What git wrote into a file that both sides of a merge change.
-fn conflict(text: &str) -> Option<Cause> {
+pub(super) fn conflict(text: &str) -> Option<Cause> {
     let at = if text.starts_with("<<<<<<< ") { 0 } else { text.find("\n<<<<<<< ")? + 1 };
     let message = "a conflict of a merge is not resolved";
     Some(Cause::new(message, at..at + Line::of(text, at).end(), "decide which of the two sides stays"))

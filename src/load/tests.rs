@@ -394,6 +394,26 @@ fn a_scalar_replaced_by_its_bytes_reads_as_the_new_one() {
 }
 
 #[test]
+fn a_mistake_in_json_is_one_problem_at_its_place() {
+    let metadata = "{\n\"metadata\": {\"name\": \"a\", \"namespace\": \"s\"}";
+    let comma = "a comma is missing before this";
+    for (rest, line, label) in [
+        ("\n\"spec\": {\"ip\": \"10.0.0.7\"}}", 3, comma),
+        (",\n\"spec\": {\"ip\": \"10.0.0.7\" \"port\": 1}}", 3, comma),
+        (",\n\"spec\": {\"ip\": \"10.0.0.7\"} // a\n}", 3, "JSON has no comments"),
+        (",\n// a\n\"spec\": {\"ip\": \"10.0.0.7\"}}", 3, "JSON has no comments"),
+        (",\n\"spec\" {\"ip\": \"10.0.0.7\"}}", 3, "a colon is missing before this"),
+        (",\n\"spec\": {},\n}", 4, "a comma is too much before this"),
+        (",\n\"spec\": {}}\n{\"metadata\": 1}", 4, "a .json file contains one JSON value"),
+        (",\n<<<<<<< HEAD\n\"spec\": 1}\n=======\n\"spec\": 2}\n>>>>>>> b\n", 3, "decide which of the two sides stays"),
+    ] {
+        let read = carefully(&source("a.json", &format!("{metadata}{rest}")).expect("a text"));
+        let found: Vec<_> = read.problems.iter().map(|problem| (problem.line(), &*problem.labels[0].label)).collect();
+        assert_eq!(found, [(line, label)], "{rest}");
+    }
+}
+
+#[test]
 fn the_place_on_a_long_line_is_the_same_in_every_format() {
     let description = "x".repeat(900);
     let text = format!(
