@@ -39,6 +39,36 @@ fn the_verdict_says_who_has_to_act() {
 }
 
 #[test]
+fn a_check_shows_both_sides_of_a_long_value() {
+    let service = Service::start();
+    let host = "internal-k8s-shop-ingress-0a1b2c3d4e-1234567890.eu-central-1.elb.example.net";
+    let notes = "x".repeat(100);
+    let stage = Stage::new().at(&service).file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n").file(
+        "cart.yaml",
+        &format!(
+            "metadata: {{name: cart, namespace: shop, description: '{notes} by ann'}}\nspec: {{dns_name: {host}, port: 80}}\n"
+        ),
+    );
+    stage.run("apply . --yes --quiet").code(0);
+    service.change("shop/cart", |object| {
+        object["spec"]["dns_name"] = json!("evil.example.net");
+        object["metadata"]["description"] = json!(format!("{notes} by eve"));
+    });
+    stage
+        .run("drift .")
+        .code(3)
+        .stdout_contains("(below)  evil.example.net")
+        .stdout_contains(&format!("\n      defined  {host}\n"))
+        .stdout_contains(&format!("\n      defined  {notes} by ann\n      live     {notes} by eve\n"));
+    stage
+        .run("drift . --format markdown")
+        .code(3)
+        .stdout_contains(&format!("| `{host}` | `evil.example.net` |"))
+        .stdout_contains(" by ann` | …`")
+        .stdout_contains(" by eve` |");
+}
+
+#[test]
 fn all_of_a_long_check_against_a_snapshot_is_planned_against_the_same() {
     let service = Service::start();
     let stage = Stage::stack(&service, "many");

@@ -21,6 +21,8 @@ use crate::report::view::{Content, Table, View};
 
 /// Characters of a value that a table shows.
 const LONG: usize = 80;
+/// Characters of what two long values have in common before they differ.
+const BEFORE: usize = 20;
 /// Names in the heading of a block.
 const NAMES: usize = 4;
 /// The bytes of the shortest block that there is.
@@ -124,18 +126,32 @@ fn cells<'a>(row: &'a Row<'_>) -> Vec<[Line<'a>; 6]> {
     let cells = |value: &'a Value| {
         let edit = &value.edit;
         let cause = line![edit.cause.map_or("", of_cause), blocked.clone()];
-        let [defined, live] =
-            [&edit.after, &edit.before].map(|side| side.as_deref().map_or_else(|| line!["(none)"], short));
+        let [defined, live] = sides(edit);
         [name(), line![code(&edit.name)], defined, live, cause, value.since.clone()]
     };
     row.values.iter().map(cells).collect()
 }
 
-fn short(text: &str) -> Line<'_> {
-    match text.char_indices().nth(LONG) {
-        Some((end, _)) => line![code(&text[..end]), "…"],
-        None => line![code(text)],
-    }
+/// The defined and the live value. Of long ones that begin alike the beginning is left out, so that they never look the same.
+fn sides(edit: &ValueEdit) -> [Line<'_>; 2] {
+    let sides = [&edit.after, &edit.before].map(|side| side.as_deref());
+    let alike = match sides {
+        [Some(defined), Some(live)] => {
+            defined.chars().zip(live.chars()).take_while(|(one, other)| one == other).count()
+        }
+        _ => 0,
+    };
+    let skipped = if alike < LONG { 0 } else { alike - BEFORE };
+    sides.map(|side| side.map_or_else(|| line!["(none)"], |text| short(text, skipped)))
+}
+
+/// A value without its first characters, and not longer than a cell.
+fn short(text: &str, skipped: usize) -> Line<'_> {
+    let begin = text.char_indices().nth(skipped).map_or(text.len(), |(at, _)| at);
+    let rest = &text[begin..];
+    let end = rest.char_indices().nth(LONG).map(|(at, _)| at);
+    let dots = |is_cut: bool| is_cut.then_some("…");
+    line![dots(begin > 0), code(&rest[..end.unwrap_or(rest.len())]), dots(end.is_some())]
 }
 
 /// A plan for a reviewer.

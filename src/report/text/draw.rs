@@ -191,9 +191,15 @@ pub(in crate::report) fn headings(table: &Table<'_>, widths: &Widths, view: &Tex
 
 /// The lines of the rows.
 pub(in crate::report) fn rows(table: &Table<'_>, widths: &Widths, view: &TextView) -> String {
-    let line =
-        |cells: &Vec<Line<'_>>| format!("{:1$}{2}\n", "", table.indent, row(cells.iter(), (table, widths), view));
-    table.rows.iter().map(line).collect()
+    let lines = |cells: &Vec<Line<'_>>| {
+        let row = format!("{:1$}{2}\n", "", table.indent, row(cells.iter(), (table, widths), view));
+        let below = cells
+            .iter()
+            .skip(table.columns.len())
+            .map(|line| format!("{:1$}  {2}\n", "", table.indent, view.line(line)));
+        below.fold(row, |row, line| row + &line)
+    };
+    table.rows.iter().map(lines).collect()
 }
 
 /// A whole table.

@@ -1,6 +1,8 @@
 //! The view of a check as text: what is defined and what is live of each endpoint that is not in sync, what is accepted, and
 //! what to do next.
 
+use std::borrow::Cow;
+
 use super::outcome::incomplete;
 use super::plan::behind_semicolons;
 use super::{View, source};
@@ -15,8 +17,10 @@ use crate::report::line::took;
 use crate::report::prelude::*;
 use crate::report::{acknowledgements, junit, prometheus};
 
-/// Longer differences, in characters, are not part of the table.
-const LONG: usize = 100;
+/// Longer values, in characters, are below their row.
+const LONG: usize = 60;
+/// The same of what differs in a list or a text of several lines.
+const LONG_LIST: usize = 100;
 /// Endpoints that are not applied yet of which each value is shown.
 const VALUES: usize = 12;
 
@@ -155,29 +159,30 @@ fn cells<'a>(row: &Row<'a>, is_outside: bool) -> Vec<Vec<Line<'a>>> {
     }
     let values = row.values.iter().filter(|value| value.is_outside == is_outside);
     let cells = |value: &Value<'a>| {
-        let [defined, live] = sides(value);
+        let ([defined, live], below) = sides(value);
         let place = value.edit.place.as_ref().filter(|_| !is_outside);
         let blocked = row.blocked.filter(|_| !is_outside).map(|_| "blocked");
         let known = [line![value.since.clone(), place.map(at)], line![blocked]];
         let known = Line::joined(known.into_iter().filter(|line| !line.is_empty()), ", ");
-        vec![line![key(row.key)], line![code(value.edit.name.clone())], defined, live, known]
+        let cells = [line![key(row.key)], line![code(value.edit.name.clone())], defined, live, known];
+        cells.into_iter().chain(below).collect()
     };
     values.map(cells).collect()
 }
 
-/// The defined and the live value; of long ones only what differs.
-fn sides(value: &Value<'_>) -> [Line<'static>; 2] {
+/// The defined and the live value as cells, and those that are too long for one, with their names; of lists only what differs.
+fn sides(value: &Value<'_>) -> ([Line<'static>; 2], Vec<Line<'static>>) {
     let edit = &value.edit;
-    if !edit.has_lines() {
-        if edit.is_long() {
-            return [line!["(long)"], line!["differs"]];
-        }
-        return [edit.wanted(), edit.live()].map(|side| line![code(side.into_owned())]);
-    }
-    let side = |which: Sign| {
+    let lines = |which: Sign| {
         let lines = edit.lines().into_iter().filter(|(sign, _)| *sign == which).map(|(_, line)| line);
-        let text = lines.collect::<Vec<_>>().join(", ");
-        if text.chars().count() > LONG { line!["(long)"] } else { line![code(text)] }
+        lines.collect::<Vec<_>>().join(", ")
     };
-    [side(Sign::Added), side(Sign::Removed)]
+    let (sides, longest) = match edit.has_lines() {
+        true => ([lines(Sign::Added), lines(Sign::Removed)], LONG_LIST),
+        false => ([edit.wanted(), edit.live()].map(Cow::into_owned), LONG),
+    };
+    let is_long = |text: &String| text.chars().count() > longest;
+    let named = ["defined  ", "live     "].into_iter().zip(&sides).filter(|(_, text)| is_long(text));
+    let below = named.map(|(name, text)| line![name, code(text.clone())]).collect();
+    (sides.map(|text| if is_long(&text) { line!["(below)"] } else { line![code(text)] }), below)
 }

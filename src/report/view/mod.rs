@@ -445,7 +445,7 @@ pub struct Table<'a> {
     pub title: Line<'a>,
     /// Its columns.
     pub columns: Vec<Column<'a>>,
-    /// Its rows.
+    /// Its rows; as text, what is more than the columns is below the row, each on a line of its own.
     pub rows: Vec<Vec<Line<'a>>>,
     /// Blanks before each row as text.
     pub indent: usize,
