@@ -153,12 +153,16 @@ impl Widths {
             let cells = cells.filter(|width| is_cut || *width <= WIDEST);
             cells.chain([width(&table.columns[at].heading)]).max().unwrap_or_default()
         };
-        let mut widths: Vec<usize> = (0..table.columns.len()).map(natural).collect();
+        let whole: Vec<usize> = (0..table.columns.len()).map(natural).collect();
+        let mut widths = whole.clone();
         let available = view.limit().saturating_sub(table.indent + GAP * widths.len().saturating_sub(1));
         let mut excess = widths.iter().sum::<usize>().saturating_sub(available);
         while excess > 0 {
             let free = widths.iter().enumerate().filter(|(at, width)| table.columns[*at].is_free && **width > NARROW);
-            let Some((at, _)) = free.max_by_key(|(_, width)| **width) else { break };
+            // A row that does not fit is continued below, where there is room for every cell.
+            let Some((at, _)) = free.max_by_key(|(_, width)| **width) else {
+                return Self { columns: whole, is_limited: false };
+            };
             widths[at] -= 1;
             excess -= 1;
         }
@@ -312,7 +316,7 @@ mod tests {
         let mut table = Table::new(["ID", "NAME"]).free([1]);
         table.row(["6c1d0b7e-5f0a-4c58", "a name that can be guessed"].map(code));
         assert!(drawn(&table, 30, Charset::Ascii).contains("6c1d0b7e-5f0a-4c58  a name th~"));
-        assert!(drawn(&table, 20, Charset::Ascii).contains("6c1d0b7e-5f0a-4c58  a nam~"));
+        assert!(drawn(&table, 20, Charset::Ascii).contains("6c1d0b7e-5f0a-4c58  a name that can be guessed"));
         let view = TextView::default();
         let widths = Widths::of(&table, &view);
         table.row(["6c1d0b7e-5f0a-4c58-and-more", "a name that is longer than the first one"].map(code));
