@@ -261,6 +261,7 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
     let variables = Variables::of_stack(&config, options);
     let texts = overlay_files.iter().filter_map(|file| read_or_noted(origin.text(file), &mut problems));
     let texts: Vec<SourceText> = texts.collect();
+    ineffective.extend(texts.iter().filter_map(|text| empty(text, "it changes nothing")));
     let overlays = Overlays::read(&texts, &filter, &variables, &mut problems);
     let context = ReadContext { config: &config, variables: &variables, overlays };
     let at_a_time = options.threads.map_or(STRIDE, |threads| files.len().div_ceil(threads));
@@ -340,8 +341,10 @@ fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>)
     let text = reader.read(file).and_then(|bytes| Ok(SourceText::new(file, bytes)?));
     let Some(source) = read_or_noted(text, &mut read.problems) else { return read };
     // What it defined would be deleted. An empty .json file is an error.
-    if source.language() != Language::Json && source.as_str().trim().is_empty() {
-        read.notes.push(Diagnostic::error("the file is empty", &source, 0..0, "it defines nothing").into_note());
+    if source.language() != Language::Json
+        && let Some(note) = empty(&source, "it defines nothing")
+    {
+        read.notes.push(note);
         return read;
     }
     if !source.needs_care()
@@ -353,6 +356,12 @@ fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>)
         return read;
     }
     careful::read(&source, context)
+}
+
+/// A note about a file with nothing in it.
+fn empty(source: &SourceText, label: &str) -> Option<Diagnostic> {
+    let is_empty = source.as_str().trim().is_empty();
+    is_empty.then(|| Diagnostic::error("the file is empty", source, 0..0, label).into_note())
 }
 
 /// The file's definitions, `None` where the careful reader has to read it.

@@ -419,6 +419,25 @@ fn an_emptied_file_is_noted_beside_the_delete_that_it_means() {
     checked.code(0).stderr_contains("note: the file is empty").stderr_contains("--> mesh/list.yaml:1:1");
 }
 
+#[test]
+fn an_emptied_overlay_is_noted_beside_the_change_that_it_means() {
+    let service = Service::start();
+    let overlay = "metadata: {name: cart, namespace: shop}\nspec: {port: 443}\n";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "namespaces: [shop]\nenvironments: {prod: {stack: s, overlay: prod}}\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("prod/cart.yaml", overlay);
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    stage.write("prod/cart.yaml", "\n");
+    stage
+        .run("plan . --env prod")
+        .code(0)
+        .stdout_contains("443 -> 80 ")
+        .stdout_contains("note  prod/cart.yaml:1: the file is empty");
+    stage.run("validate . --env prod").code(0).stderr_contains("it changes nothing");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_output_in_the_place_of_a_link_or_a_directory_is_refused_before_anything_is_sent() {
