@@ -217,6 +217,16 @@ pub fn is_definitions(path: &str, bytes: &[u8]) -> bool {
     named(path, bytes).is_some_and(|named| named.iter().any(is_definition))
 }
 
+/// The kinds that a file defines, by its text alone.
+pub fn defined_kinds(path: &str, bytes: &[u8]) -> BTreeSet<KindName> {
+    let kind = |named| match named {
+        Named::Key(key) => Some(key.kind),
+        Named::Pattern { kind, .. } => kind,
+        _ => None,
+    };
+    named(path, bytes).into_iter().flatten().filter_map(kind).collect()
+}
+
 /// Whether a text with variables can become `text`, whatever their values are.
 fn can_become(pattern: &str, text: &str) -> bool {
     let Some((before, mut rest)) = pattern.split_once("${") else { return pattern == text };

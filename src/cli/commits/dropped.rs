@@ -8,10 +8,10 @@ use crate::cli::commits::base;
 use crate::cli::stacks::{declared, shard};
 use crate::cli::{Stack, aside, settings};
 use crate::drift::{DriftState, Shard};
-use crate::git::GitError;
+use crate::git::{EntryKind, GitError, TreeEntry};
 use crate::kind::KindName;
-use crate::load::Config;
 use crate::load::config::{FILE, lists_of};
+use crate::load::{self, Config};
 use crate::model::{Namespace, Scope};
 use crate::plan::{NamedCommits, Note, Plan};
 
@@ -38,9 +38,20 @@ impl Listed {
     pub fn add_applied(&mut self, stack: &Stack<'_>, commits: &NamedCommits, base: Option<&str>) {
         let Ok(repository) = stack.repository.open() else { return };
         let newest = commits.iter().max_by_key(|(_, (_, last))| last).map(|(commit, _)| commit.clone());
-        let commit = newest.or_else(|| repository.merge_base(base?).ok());
-        let then = commit.and_then(|commit| base::found_at(stack, repository, &commit).ok());
-        self.kinds.extend(then.into_iter().flat_map(|(loaded, _)| loaded.kinds()));
+        let Some(commit) = newest.or_else(|| repository.merge_base(base?).ok()) else { return };
+        let then = repository.entries(&commit, repository.prefix()).unwrap_or_default();
+        if then.is_empty() {
+            // The directory had another name.
+            let then = base::found_at(stack, repository, &commit).ok();
+            return self.kinds.extend(then.into_iter().flat_map(|(loaded, _)| loaded.kinds()));
+        }
+        // What is as it was defines no other kinds.
+        let size = |path: &str| Some(repository.top().join(path).symlink_metadata().ok()?.len());
+        let is_other = |entry: &&TreeEntry| load::is_source(&entry.path) && entry.size != size(&entry.path);
+        let others: Vec<&TreeEntry> =
+            then.iter().filter(|entry| entry.kind == EntryKind::File).filter(is_other).collect();
+        let texts = repository.contents(&others).unwrap_or_default();
+        self.kinds.extend(others.iter().zip(texts).flat_map(|(entry, text)| load::defined_kinds(&entry.path, &text)));
     }
 
     /// Adds what a version of `trueup.yaml` lists for the stack.
