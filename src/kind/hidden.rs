@@ -43,6 +43,14 @@ pub fn unknown(message: &Message, value: &Json, above: &str) -> Vec<String> {
     paths
 }
 
+/// Whether keys of a message name something that no description knows.
+pub fn has_unknown(message: &Message, keys: Keys<'_>) -> bool {
+    keys.iter().any(|(key, value)| {
+        let below = message.field(key).map(|field| messages(field, value));
+        below.is_none_or(|below| below.iter().any(|below| has_unknown(below.message, Keys::of(below.value))))
+    })
+}
+
 /// What no answer shows of the keys of a message; `None` where that is nothing.
 fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
     let is_nothing = |value: &Json| match value {

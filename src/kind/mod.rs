@@ -28,7 +28,7 @@ pub use compare::{agrees, has_chosen, has_chosen_more, keeps, knows, seen_as, ta
 pub use fills::{Digested, add_namespaces, digested, without_fills, without_uids};
 pub use fixed::fixed;
 pub use form::is_host;
-pub use hidden::{hidden, reset, unknown, without_hidden};
+pub use hidden::{has_unknown, hidden, reset, unknown, without_hidden};
 pub use items::{alike, fill_places};
 pub use label::PLATFORM_PREFIXES;
 pub use merge::{merged, pruned};

@@ -340,12 +340,11 @@ impl AppliedFields {
             let differs = !live.key.kind.is_whole() && !field.is_same(live, desired);
             differs && field.unit().is_some_and(is_of_live) && self.hidden_as_applied(field, desired)
         };
-        // What no description knows has a digest of its own, and is in the answer.
+        // What no description knows has a digest of its own, which a single value shows to be another.
         let is_unknown_changed_live = |unit| {
             let slot = hidden_slot(field);
-            let is_shown = desired.spec.has_unknown(unit) && live.spec.shows(unit, &desired.spec);
-            let live = || live.spec.hidden_as(unit, &desired.spec).map(|text| text_digest(&slot, &text));
-            is_shown && self.digest(&slot).is_some_and(|applied| live().as_deref() != Some(applied))
+            let live = live.spec.unknown_value(unit).map(|text| text_digest(&slot, &text));
+            live.is_some_and(|live| self.digest(&slot).is_some_and(|applied| applied != live))
         };
         match (live_as_applied, as_applied(desired)) {
             (true, true) if is_changed_live() => Cause::Drift,

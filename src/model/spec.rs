@@ -165,16 +165,17 @@ impl Spec {
         kind::unknown(self.kind.message(), &self.json(), "spec")
     }
 
-    /// What no description knows of a unit of this live spec, as far as `wanted` names it.
-    pub(super) fn hidden_as(&self, name: &str, wanted: &Spec) -> Option<String> {
-        kind::hidden(self.kind.message(), name, &self.seen_as(name, wanted)).map(|hidden| hidden.to_string())
+    /// What the digest of a unit of this live spec covers that no description knows and that is a single value.
+    pub(super) fn unknown_value(&self, name: &str) -> Option<String> {
+        let value = self.unit(name);
+        let is_one = !kind::is_zero(&value) && !value.is_object() && !value.is_array();
+        is_one.then(|| kind::hidden(self.kind.message(), name, &value))?.map(|hidden| hidden.to_string())
     }
 
-    /// Whether a unit has something that no description knows.
+    /// Whether a unit names something that no description knows.
     pub fn has_unknown(&self, name: &str) -> bool {
-        let (spec, value) = (self.kind.message(), self.unit(name));
-        let keys = kind::keys_of(spec, name, &value).owned();
-        !kind::unknown(spec, &Json::Object(keys), "spec").is_empty()
+        let spec = self.kind.message();
+        kind::has_unknown(spec, kind::keys_of(spec, name, &self.unit(name)))
     }
 
     /// Whether each unit of this live spec is plainly what `wanted` writes: see [`kind::agrees`]. Cheap, and nearly always

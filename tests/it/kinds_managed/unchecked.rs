@@ -83,16 +83,32 @@ fn a_listed_field_that_the_file_and_the_console_changed_is_drift_and_pending() {
     let stage = stack(&service);
     stage.run("apply . --yes --quiet").code(0);
     stage.edit("check.yaml", "new_check: 3", "new_check: 5");
-    stage.edit("pool.yaml", "new_weight: 7", "new_weight: 5");
     stage.run("drift .").code(2);
     change(&service, "healthchecks", "alive", |body| body["spec"]["new_check"] = json!(4));
     stage.run("drift .").code(4).stdout_contains("DRIFT AND PENDING");
-    // A field that only the console changed, in a unit of which the file changed another.
-    change(&service, "healthchecks", "alive", |body| body["spec"]["new_check"] = json!(3));
-    change(&service, "origin_pools", "cart", |body| body["spec"]["origin_servers"][0]["new_weight"] = json!(9));
-    stage.edit("pool.yaml", "new_weight: 5", "new_weight: 7");
-    stage.edit("pool.yaml", "192.0.2.1", "192.0.2.9");
-    stage.run("drift .").code(4).stdout_contains("DRIFT AND PENDING");
+}
+
+#[test]
+fn a_listed_field_with_a_zero_value_drifts_and_waits_as_any_other() {
+    let service = Service::start();
+    service.misbehave("rules: [{write: {unknown: kept}}]");
+    for zero in ["false", "0", "''", "[]"] {
+        let stage = stack(&service);
+        stage.edit("check.yaml", "new_check: 3", &format!("new_check: {zero}"));
+        stage.edit("pool.yaml", "new_weight: 7", &format!("new_weight: {zero}"));
+        stage.run("apply . --yes --quiet").code(0);
+        stage.run("drift .").code(0);
+        // The file alone.
+        stage.edit("pool.yaml", "192.0.2.1", "192.0.2.9");
+        stage.run("drift .").code(2);
+        stage.edit("pool.yaml", "192.0.2.9", "192.0.2.1");
+        // The console alone.
+        change(&service, "healthchecks", "alive", |body| body["spec"]["new_check"] = json!(true));
+        stage.run("drift .").code(3).stdout_contains("spec.new_check");
+        stage.run("pull --drift .").code(0);
+        assert!(stage.read("check.yaml").contains("new_check: true"), "{}", stage.read("check.yaml"));
+        stage.run("apply . --yes --quiet").code(0);
+    }
 }
 
 #[test]
