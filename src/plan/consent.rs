@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
-use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardName, Plan};
+use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardLimits, GuardName, Plan, guard};
 use crate::model::Ownership;
 use crate::model::policy::{KeyAllowance, Prune};
 
@@ -32,8 +32,12 @@ impl Plan {
         self.allowed = self.given(allow, by).collect();
     }
 
-    /// Records, beside the consents of a plan that was read, those that its apply is given.
-    pub fn consent_to_apply(&mut self, allow: &Allowances, by: Option<&str>) {
+    /// Records, in a plan that was read, the guards within the limits of its apply and, beside the consents that it has, those
+    /// that the apply is given.
+    pub fn consent_to_apply(&mut self, allow: &Allowances, by: Option<&str>, limits: &GuardLimits) {
+        self.guards = guard::hits(self, limits);
+        // Those of an earlier apply count for nothing.
+        self.allowed.retain(|recorded| !recorded.at_apply);
         let mut given: Vec<_> = self.given(allow, by).map(|one| RecordedConsent { at_apply: true, ..one }).collect();
         given.retain(|one| self.allowed.iter().all(|recorded| recorded.name != one.name));
         self.allowed.append(&mut given);

@@ -205,6 +205,39 @@ fn a_consent_to_the_apply_of_a_saved_plan_is_recorded_and_its_digest_does_not_co
 }
 
 #[test]
+fn a_consent_to_a_guard_that_became_stricter_after_the_plan_is_recorded() {
+    let service = Service::start();
+    let stage = emptied(&service);
+    let settings = stage.read("trueup.yaml");
+    stage.write("trueup.yaml", &format!("{settings}guards: {{percent: 100}}\n"));
+    stage.run("plan . -o p.json --allow empty-namespace").code(0);
+    stage.write("trueup.yaml", &format!("{settings}guards: {{percent: 0}}\n"));
+    let allow = "--allow mass-change --allow empty-namespace";
+    service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
+    stage.run(&format!("apply p.json --yes {allow}")).code(7).stderr_ignored().does_not_say("an apply is refused");
+    let plan = stage.run("show last --format json").json()["plan"].clone();
+    assert!(plan["allowed"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == "mass-change")), "{plan}");
+    stage.run("history").stdout_contains("--allow mass-change");
+}
+
+#[test]
+fn a_rollback_under_stricter_settings_says_what_its_apply_needs() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("a.yaml", &definition("shop/a", 80));
+    let settings = |percent: u8| format!("stack: s\nnamespaces: [shop]\nguards: {{percent: {percent}, least: 0}}\n");
+    stage.write("trueup.yaml", &settings(100));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.edit("a.yaml", "port: 80", "port: 81");
+    stage.run("apply . --yes --quiet").code(0);
+    stage.write("trueup.yaml", &settings(0));
+    let label = "Apply exactly this, once it is allowed:  trueup ";
+    let plan = stage.run("rollback last -o back.json");
+    let proposed = plan.code(0).text().lines().find_map(|line| line.strip_prefix(label)).expect("a command");
+    stage.run(proposed).code(6).stderr_contains("--allow mass-change");
+    stage.run(&format!("{proposed} --allow mass-change --quiet")).code(0);
+}
+
+#[test]
 fn what_is_proposed_once_it_is_allowed_works_with_the_consents_that_are_missing() {
     for plan in ["plan .", "plan . ../other"] {
         let service = Service::start();

@@ -37,16 +37,16 @@ impl Execute for ApplyArgs {
 }
 
 async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, mut plan: Plan) -> Result<ExitStatus> {
-    let allow = settings::allow(&arguments.change.allow)?;
-    plan.consent_to_apply(&allow, context.environment.person().as_deref());
     let (config, connection) = session::of_plan(context, &plan).await?;
     let flags = context.call.settings() + &prune_flags(&plan.settings.prune_namespaces);
     let make = format!("trueup apply {}{flags}", safe::shell(&path.display().to_string()));
     let view = TextView { make: Some(make), ..settings::view(context, &plan) };
+    let allow = settings::allow(&arguments.change.allow)?;
     policy::permits_changes(context, &config, &plan, &arguments.change.prune_namespace).await?;
     defined_elsewhere::refuse(context, &config, &plan)?;
     run::refuse_lost_references(context, &connection, (&plan, &plan)).await?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
+    plan.consent_to_apply(&allow, context.environment.person().as_deref(), &trust.limits);
     let decision = &arguments.decision;
     PendingRun { context, decision, plan, connection, allow, view, trust }.approve_and_apply().await
 }
@@ -88,14 +88,14 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     defined_elsewhere::refuse(context, &config, &rest)?;
     run::refuse_lost_references(context, &connection, (plan, &rest)).await?;
     let view = settings::view(context, plan);
-    let (allow, mut plan) = (settings::allow(&arguments.change.allow)?, plan.clone());
-    plan.consent_to_apply(&allow, context.environment.person().as_deref());
+    let allow = settings::allow(&arguments.change.allow)?;
     let trust = match left {
         // Nothing more is sent.
-        0 => RunLimits::of_record(&config, &plan),
-        _ => RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?,
+        0 => RunLimits::of_record(&config, plan),
+        _ => RunLimits::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
     };
-    let decision = &arguments.decision;
+    let (decision, mut plan) = (&arguments.decision, plan.clone());
+    plan.consent_to_apply(&allow, context.environment.person().as_deref(), &trust.limits);
     let work = PendingRun { context, decision, plan, connection, allow, view, trust };
     if left > 0
         && let Some(refused) = approval::ask_to_resume(&work, left).await?

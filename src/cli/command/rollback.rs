@@ -72,6 +72,9 @@ impl Execute for RollbackArgs {
             None => context.global.env.clone(),
         };
         policy::permits_changes(context, &config, &plan, &[]).await?;
+        // What the settings of this call forbid, the plan says, and not its apply alone.
+        plan.settings.safeguards = plan.settings.safeguards.stricter(&config.safeguards);
+        plan.guard();
         plan.consent(&allow, context.environment.person().as_deref());
         plan.source.planned_by = context.environment.person();
         plan.source.filters = context.call.words("only");
