@@ -125,6 +125,10 @@ impl Call {
             let typed = "paths path directory directories".split(' ').flat_map(|id| self.values(id)).map(PathBuf::from);
             // A saved plan need not be where its stack is.
             let paths = typed.chain([config.clone().unwrap_or_else(|| ".".into())]);
+            // One stack shows a variable before another one is loaded that has it in a secret.
+            let below = |path: &PathBuf| load::stacks_below(path).unwrap_or_default();
+            let is_recursive = !self.flags("recursive").is_empty();
+            let paths = paths.flat_map(|path| is_recursive.then(|| below(&path)).into_iter().flatten().chain([path]));
             let secret_variables = self.secret_variables.clone();
             let options = LoadOptions { config, secret_variables, ..LoadOptions::default() };
             paths.for_each(|path| load::note_secrets(&path, &options));
@@ -156,11 +160,13 @@ impl Call {
         let is_read = |path: &Path| {
             let path = real_path_or_given(path);
             let typed = INPUTS.split(' ').flat_map(|id| self.values(id)).map(String::as_str);
+            // Those of several stacks are in a directory.
+            let states = self.values("drift_state").iter().map(|state| real_path_or_given(Path::new(state)));
             typed.chain(environment.files()).any(|value| real_path_or_given(Path::new(value)) == path)
+                || states.into_iter().any(|state| path.parent() == Some(&state))
         };
-        // A drift state need not be there yet.
-        let is_state = |path: &Path| self.values("drift_state").iter().any(|state| Path::new(state) == path);
-        match self.outputs().find(|path| is_state(path) || (path.is_file() && is_read(path))) {
+        // What is read may be written before, as a drift state is.
+        match self.outputs().find(|path| !path.is_dir() && is_read(path)) {
             Some(path) => Err(is_input(path)),
             None => Ok(()),
         }

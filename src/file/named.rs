@@ -143,9 +143,13 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     dunce::canonicalize(path)
 }
 
-/// The same, or the path as it was given.
+/// The same, and of what is not there its place in its directory; or the path as it was given.
 pub fn real_path_or_given(path: &Path) -> PathBuf {
-    real_path(path).unwrap_or_else(|_| path.to_owned())
+    let place = || {
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(real_path(directory).ok()?.join(path.file_name()?))
+    };
+    real_path(path).ok().or_else(place).unwrap_or_else(|| path.to_owned())
 }
 
 /// A path as files, globs and git write it, with `/` on every system.

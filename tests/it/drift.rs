@@ -142,6 +142,12 @@ fn a_file_that_the_call_reads_is_never_its_output() {
     // It need not be there yet.
     stage.run("drift . --drift-state new --write json=new").code(64).stderr_contains("the call also reads `new`");
     assert!(!stage.path("new").exists());
+    for output in ["./new", "mem/shop.json"] {
+        let state = if output == "./new" { "new" } else { "mem" };
+        std::fs::create_dir_all(stage.path("mem")).expect("a directory");
+        let call = format!("drift . --drift-state {state} --write json={output}");
+        stage.run(&call).code(64).stderr_contains("the call also reads");
+    }
     for (call, read) in [
         ("plan . --live live.snapshot -o ./live.snapshot", "live.snapshot"),
         ("drift . --live live.snapshot --write json=live.snapshot", "live.snapshot"),

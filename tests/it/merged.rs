@@ -329,7 +329,9 @@ fn a_stack_of_a_shard_and_of_a_file_of_its_own_is_one_stack() {
     }
     let sum = "6 stacks: 3 in sync, 1 pending, 1 changed outside, 1 not checked; ";
     // The report in the directory that it is made of, and the job of one stack.
-    stage.run("fleet report checks --write json=checks/fleet.json").code(1).stdout_contains(sum);
+    stage.run("fleet report checks --write json=checks/fleet.json").code(64).stderr_contains("the call also reads");
+    stage.run("fleet report checks --write json=fleet.json").code(1).stdout_contains(sum);
+    stage.write("checks/fleet.json", &stage.read("fleet.json"));
     stage
         .run("fleet report checks")
         .code(1)
@@ -671,6 +673,20 @@ fn the_commands_of_a_merged_report_have_the_flags_of_the_check() {
     check["flags"]["base-url"] = json!(["https://elsewhere.example"]);
     stage.write("checks/1.json", &check.to_string());
     stage.run("fleet report checks").code(3).stdout_contains(&proposed).does_not_say("elsewhere.example");
+}
+
+#[test]
+fn the_commands_of_a_merged_report_have_no_variable_that_their_stack_does_not_use() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for (name, port) in [("a", "80"), ("b", "${port}")] {
+        stage.write(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"));
+        stage.write(&format!("{name}/x.yaml"), &definition(&format!("{name}/x"), 80).replace("80", port));
+    }
+    let check = stage.run("drift a b --var port=8443 --write json=checks/1.json");
+    for report in [check, stage.run("fleet report checks")] {
+        report.code(2).stdout_contains("trueup apply a\n").stdout_contains("trueup apply b --var port=8443\n");
+    }
 }
 
 #[test]

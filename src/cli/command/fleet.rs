@@ -60,7 +60,13 @@ impl Execute for FleetSubcommand {
         let found = arguments.paths.iter().flat_map(|path| files(path));
         // A file that is named twice is one file.
         let found: Vec<_> = found.filter(|(path, _)| seen.insert(real_path_or_given(path))).collect();
-        if let Some(path) = context.call.outputs().find(|path| seen.contains(&real_path_or_given(path))) {
+        let directories: Vec<_> =
+            arguments.paths.iter().filter(|path| path.is_dir()).map(|path| real_path_or_given(path)).collect();
+        let is_read = |path: &&Path| {
+            let (is_json, path) = (path.extension().is_some_and(|end| end == "json"), real_path_or_given(path));
+            seen.contains(&path) || (is_json && directories.iter().any(|directory| path.starts_with(directory)))
+        };
+        if let Some(path) = context.call.outputs().find(is_read) {
             return Err(call::is_input(path));
         }
         let inputs = found.into_iter().map(|(path, unlisted)| {
