@@ -1,7 +1,7 @@
 //! The definitions that a command works with: the directory of the stack, everything that is loaded from it,
 //! and the changes that the filters of the call select.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::{DefinedKeys, LazyRepository};
 use crate::cli::{Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, file, policy, settings};
+use crate::drift::STACK_FLAGS;
 use crate::file::{limit, real_path, slashed};
 use crate::kind::KindName;
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
@@ -245,6 +246,11 @@ impl Stack<'_> {
     /// A text that is not a valid name.
     pub fn name(&self) -> Result<Option<String>> {
         settings::stack(self.context, &self.loaded.config)
+    }
+
+    /// The flags of the call that decide what it is, with their values.
+    pub fn shown_flags(&self) -> BTreeMap<String, Vec<String>> {
+        self.call.shown_values(STACK_FLAGS)
     }
 
     /// The words of the call for the commands that a report proposes. Of several stacks, without the filters and variables

@@ -6,7 +6,7 @@ use crate::cli::drift_store::DriftStore;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, ShardArg};
 use crate::cli::stacks::targets::{Target, Targets};
-use crate::drift::{Acknowledgements, Check, DriftState, STACK_FLAGS, Shard, UnmanagedPolicy};
+use crate::drift::{Acknowledgements, Check, DriftState, Shard, UnmanagedPolicy};
 use crate::report::fleet::{FleetCommand, StackReport};
 
 /// Checks whether the tenant still matches the definitions: the verdict for a schedule.
@@ -176,7 +176,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     let mut check = Check { elsewhere, ..Check::new(plan, verdicts, now) };
     check.drift_state = kept.map(|_| drift_state);
     check.shard = session.shard;
-    check.flags = context.call.shown_values(STACK_FLAGS);
+    check.flags = session.stack.shown_flags();
     let check = acknowledged.iter().fold(check, Check::accepting);
     Ok((report_view(arguments, context, session.view()), check))
 }

@@ -5,7 +5,7 @@ use trueup::kind::Kind;
 use trueup::load;
 
 use crate::support::objects::{self, Specs};
-use crate::support::{Service, Stage, commit, git};
+use crate::support::{Service, Stage, commit, definition, git};
 
 /// The sealed keys; nothing but a request may contain one.
 const FIRST: &str = "string:///Zmlyc3Q=";
@@ -276,6 +276,24 @@ spec:
     stage.write("trueup.yaml", &settings(SECOND));
     stage.run("drift .").code(4);
     stage.run("drift . --acknowledged ../accepted.yaml").code(2).stdout_contains("not applied yet");
+}
+
+#[test]
+fn a_variable_in_a_secret_of_one_of_several_stacks_is_in_no_report_of_another() {
+    let service = Service::start();
+    let stage = stack(&service).file("d/web.yaml", &certificate("string:///${key}"));
+    for number in 0..8 {
+        let settings = format!("stack: c{number}\nnamespaces: [c{number}]\nvariables: {{key: x}}\n");
+        stage.write(&format!("c{number}/trueup.yaml"), &settings);
+        stage.write(&format!("c{number}/x.yaml"), &definition(&format!("c{number}/x"), 80));
+    }
+    for line in ["drift -R .", "plan -R .", "apply -R . --yes", "drift -R . --write json=../checks/1.json"] {
+        for format in ["text", "json", "markdown"] {
+            let ran = stage.run(&format!("{line} --var key=Zmlyc3Q= --format {format}"));
+            ran.does_not_say("Zmlyc3Q").stderr_ignored();
+        }
+    }
+    assert!(!stage.read("../checks/1.json").contains("Zmlyc3Q"));
 }
 
 #[test]
