@@ -8,7 +8,7 @@ use crate::cli::commits::base;
 use crate::cli::stacks::{declared, shard};
 use crate::cli::{Stack, aside, settings};
 use crate::drift::{DriftState, Shard};
-use crate::git::{EntryKind, GitError, TreeEntry};
+use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::kind::KindName;
 use crate::load::config::{FILE, lists_of};
 use crate::load::{self, Config};
@@ -33,21 +33,33 @@ impl Listed {
         Some(Note::Loaded { text })
     }
 
-    /// Adds the kinds that the stack had at the commit of its newest run that live objects name, or where they name none, at the
-    /// merge base: a kind whose last definition went is in no other list where `kinds:` never had it.
+    /// Adds the kinds that the stack had at the commits of its oldest and newest run that live objects name, or where they name
+    /// none, at the merge base: a kind whose last definition went is in no other list where `kinds:` never had it.
     pub fn add_applied(&mut self, stack: &Stack<'_>, commits: &NamedCommits, base: Option<&str>) {
         let Ok(repository) = stack.repository.open() else { return };
-        let newest = commits.iter().max_by_key(|(_, (_, last))| last).map(|(commit, _)| commit.clone());
-        let Some(commit) = newest.or_else(|| repository.merge_base(base?).ok()) else { return };
-        let then = repository.entries(&commit, repository.prefix()).unwrap_or_default();
+        let by_run = |named: &(&String, &(String, String))| named.1.1.clone();
+        let named = [commits.iter().min_by_key(by_run), commits.iter().max_by_key(by_run)];
+        let mut known: BTreeSet<String> = named.into_iter().flatten().map(|(commit, _)| commit.clone()).collect();
+        if known.is_empty() {
+            known.extend(base.and_then(|base| repository.merge_base(base).ok()));
+        }
+        // Right after an apply, which is most plans, git is not asked for what is not committed yet.
+        known.retain(|commit| repository.head().is_ok_and(|head| head != *commit));
+        known.iter().for_each(|commit| self.add_kinds_at(stack, repository, commit));
+    }
+
+    fn add_kinds_at(&mut self, stack: &Stack<'_>, repository: &Repository, commit: &str) {
+        let then = repository.entries(commit, repository.prefix()).unwrap_or_default();
         if then.is_empty() {
             // The directory had another name.
-            let then = base::found_at(stack, repository, &commit).ok();
+            let then = base::found_at(stack, repository, commit).ok();
             return self.kinds.extend(then.into_iter().flat_map(|(loaded, _)| loaded.kinds()));
         }
         // What is as it was defines no other kinds.
         let size = |path: &str| Some(repository.top().join(path).symlink_metadata().ok()?.len());
-        let is_other = |entry: &&TreeEntry| load::is_source(&entry.path) && entry.size != size(&entry.path);
+        let is_read =
+            |path: &str| load::is_source(path) && stack.loaded.reads(&path[repository.prefix().len()..], false);
+        let is_other = |entry: &&TreeEntry| entry.size != size(&entry.path) && is_read(&entry.path);
         let others: Vec<&TreeEntry> =
             then.iter().filter(|entry| entry.kind == EntryKind::File).filter(is_other).collect();
         let texts = repository.contents(&others).unwrap_or_default();
