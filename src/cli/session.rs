@@ -26,8 +26,8 @@ use crate::load::{self, Config, Diagnostic, DirectoryKeys, LoadOptions, SourceMa
 use crate::model::policy::Prune;
 use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
-    self, Allowances, ChangePlaces, FieldChange, NamedCommits, Note, Plan, PlanBuilder, PlanInput, PlanOrigin,
-    PlanSettings, PlanSource, ScopeRead, ScopeState,
+    self, ActionKind, Allowances, ChangePlaces, FieldChange, NamedCommits, Note, Plan, PlanBuilder, PlanInput,
+    PlanOrigin, PlanSettings, PlanSource, ScopeRead, ScopeState,
 };
 use crate::report::facts::edits;
 use crate::report::{TextView, safe};
@@ -242,6 +242,7 @@ impl Session<'_> {
         let kinds: BTreeSet<KindName> = plan.changes.iter().map(|change| change.key.kind).collect();
         let weak = kinds.into_iter().filter(|kind| kind.kind().is_weak);
         plan.notes.extend(weak.map(|kind| Note::Weak { kind }));
+        plan.notes.extend(kept_kinds(&plan, &stack.loaded.config));
         plan.hidden_notes.clone_from(&stack.loaded.config.hide_notes);
         Ok(plan)
     }
@@ -351,6 +352,15 @@ pub async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances, def
         Ok(by)
     });
     plan.notes.extend(notes);
+}
+
+/// That what a plan creates stays when its definition goes, because `kinds:` does not list its kind.
+fn kept_kinds(plan: &Plan, config: &Config) -> Option<Note> {
+    let created: BTreeSet<KindName> = plan.of_kind(ActionKind::Create).map(|change| change.key.kind).collect();
+    let kept: Vec<&str> = (&created - &config.kinds_with_endpoint()).into_iter().map(KindName::as_str).collect();
+    let may_delete = plan.stack.is_some() && !config.namespaces.is_empty() && config.safeguards.prune != Prune::None;
+    let text = || format!("`kinds:` of trueup.yaml does not list {}: no plan deletes such objects", kept.join(", "));
+    (may_delete && !kept.is_empty()).then(|| Note::Loaded { text: text() })
 }
 
 /// Refuses namespaces of `--prune-namespace` that the settings list, and settings that delete nothing or everything.

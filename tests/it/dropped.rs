@@ -510,6 +510,43 @@ fn what_is_left_of_a_kind_that_was_never_listed_is_named_once_its_last_file_is_g
 }
 
 #[test]
+fn what_is_left_of_a_kind_is_named_as_long_as_an_object_names_a_commit_that_had_it() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("other.yaml", &definition("shop/other", 80))
+        .file("alive.yaml", CHECK)
+        .committed();
+    stage.run("apply . --yes --quiet").code(0);
+    stage.remove("alive.yaml");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    commit(&stage, "without-checks");
+    stage.run(&format!("apply . --yes --quiet {ELSEWHERE}")).code(0);
+    let left = "of a kind that `kinds:` does not list (list healthcheck there, and";
+    stage.run(&format!("drift . {ELSEWHERE}")).code(3).stdout_contains(left).stdout_contains("healthcheck:shop/alive");
+    // Files that the stack does not read are of another one.
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nfiles: {exclude: [alive.yaml]}\n");
+    stage.run("drift . --state ../third").code(0).does_not_say("healthcheck");
+}
+
+#[test]
+fn a_plan_that_creates_what_no_plan_would_delete_says_so() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 80)).file("alive.yaml", CHECK);
+    let said = "`kinds:` of trueup.yaml does not list healthcheck: no plan deletes such objects";
+    for settings in ["stack: s\n", "namespaces: [shop]\n", "stack: s\nnamespaces: [shop]\nkinds: [healthcheck]\n"] {
+        stage.write("trueup.yaml", settings);
+        stage.run("plan .").code(0).does_not_say(said);
+    }
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    stage.run("plan .").code(0).stdout_contains(said);
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run("plan .").code(0).stdout_contains("In sync").does_not_say(said);
+}
+
+#[test]
 fn a_namespace_that_was_dropped_and_cannot_be_read_is_noted() {
     let service = Service::start();
     let stage = shrunk(&service, true);
