@@ -96,8 +96,14 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
         Some(ContextValue::String(word)) => Some(word.as_str()),
         _ => None,
     };
+    // Below a command that has commands of its own, a word means another thing.
+    let known: Vec<Command> = command::described().get_subcommands().cloned().collect();
+    let is_below = |word: &str| {
+        let mut before = words.iter().skip(1).take_while(|given| *given != word);
+        before.any(|given| known.iter().any(|command| command.get_name() == given))
+    };
     let is_meant = |habit: &str| match (said(ContextKind::InvalidSubcommand), said(ContextKind::InvalidArg)) {
-        (Some(word), _) => word == habit,
+        (Some(word), _) => word == habit && !is_below(word),
         // Another command may take it.
         (None, Some(word)) if habit.starts_with("--") || habit.len() == "-f".len() => word == habit,
         // clap names the first letter alone.
@@ -130,7 +136,7 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     error
 }
 
-/// Whether nothing that clap suggests is begun by the word or a typing error away from it.
+/// Whether nothing that clap suggests begins like the word or is a typing error away from it.
 fn is_unlike(error: &clap::Error, given: ContextKind, suggested: ContextKind) -> bool {
     let Some(ContextValue::String(word)) = error.get(given) else { return false };
     let suggested = match error.get(suggested) {
@@ -138,7 +144,11 @@ fn is_unlike(error: &clap::Error, given: ContextKind, suggested: ContextKind) ->
         Some(ContextValue::Strings(several)) => several,
         _ => return false,
     };
-    !suggested.iter().any(|one| one.starts_with(word.as_str()) || load::nearest(word, [one.as_str()]).is_some())
+    let is_like = |one: &String| {
+        let is_begun = one.starts_with(word.as_str()) || word.starts_with(one.as_str());
+        is_begun || load::nearest(word, [one.as_str()]).is_some()
+    };
+    !suggested.iter().any(is_like)
 }
 
 /// The error of a command line as every other: what is wrong in its first line, then what clap says to it, a line for each
@@ -322,6 +332,11 @@ mod tests {
             ("trueup plan --target shop/cart", "--only GLOB"),
             ("trueup plan -var port=80", "--var NAME=VALUE"),
             ("trueup apply --force", "--allow NAME"),
+            ("trueup undo", "trueup rollback last"),
+            ("trueup revert", "trueup rollback last"),
+            ("trueup --env prod logs", "trueup history"),
+            ("trueup validat", "'validate'"),
+            ("trueup plan --environment prod", "'--env'"),
         ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let error = command::line().try_get_matches_from(&words).expect_err("another tool's");
@@ -332,10 +347,16 @@ mod tests {
     }
 
     #[test]
-    fn no_tip_leads_to_a_value_that_no_argument_takes() {
-        for line in
-            ["trueup get -A", "trueup plan -x", "trueup plan -o plan.json --context prod", "trueup plan --rate -1"]
-        {
+    fn no_tip_leads_to_a_value_that_no_argument_takes_or_to_what_nobody_meant() {
+        for line in [
+            "trueup get -A",
+            "trueup plan -x",
+            "trueup plan -o plan.json --context prod",
+            "trueup plan --rate -1",
+            "trueup cancel",
+            "trueup ddos undo",
+            "trueup upgrades list",
+        ] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let error = command::line().try_get_matches_from(&words).expect_err("an unknown option");
             let text = guessed(error, &words).to_string();
