@@ -53,9 +53,22 @@ pub(super) fn service_keys(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diag
     }
 }
 
-/// The error for a text that is no kind, with the nearest one.
+/// Kinds with the same last word that are named where any of them may be meant.
+const MOST_MEANT: usize = 7;
+
+/// The error for a text that is no kind, with the kinds of which it is the last word, else with the nearest one.
 pub(super) fn unknown_kind_error(at: &TextSpan<'_>, text: &str) -> Diagnostic {
-    let near = did_you_mean(text, KindName::all().map(KindName::as_str), String::new);
+    // The service writes `ves.io.schema.views.origin_pool.Object`, Terraform `volterra_origin_pool`.
+    let of_service = text.strip_suffix(".Object").and_then(|path| path.rsplit('.').next());
+    let word = of_service.or_else(|| text.strip_prefix("volterra_")).unwrap_or(text);
+    let ends = |kind: &&str| kind.strip_suffix(word).is_some_and(|before| before.is_empty() || before.ends_with('_'));
+    let meant: Vec<&str> = KindName::all().map(KindName::as_str).filter(ends).collect();
+    let near = match &meant[..] {
+        [] => did_you_mean(text, KindName::all().map(KindName::as_str), String::new),
+        [one] => format!("did you mean `{one}`?"),
+        several if several.len() > MOST_MEANT => String::new(),
+        several => format!("did you mean one of `{}`?", several.join("`, `")),
+    };
     at.error(format!("unknown kind `{text}`"), near)
 }
 

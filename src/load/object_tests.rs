@@ -119,6 +119,19 @@ fn what_follows_from_a_problem_is_no_problem_of_its_own() {
         ("origin_pool", "specs: {}", "unknown field `specs`"),
         ("orign_pool", "spec: {origin_servers: []}", "unknown kind `orign_pool` [did you mean `origin_pool`?]"),
         ("endpoints", "spec: {prot: 1}", "unknown kind `endpoints` [did you mean `endpoint`?]"),
+        (
+            "loadbalancer",
+            "spec: {}",
+            "unknown kind `loadbalancer` [did you mean one of `cdn_loadbalancer`, `http_loadbalancer`, `tcp_loadbalancer`, \
+             `udp_loadbalancer`?]",
+        ),
+        ("volterra_origin_pool", "spec: {}", "unknown kind `volterra_origin_pool` [did you mean `origin_pool`?]"),
+        (
+            "ves.io.schema.views.origin_pool.Object",
+            "spec: {}",
+            "unknown kind `ves.io.schema.views.origin_pool.Object` [did you mean `origin_pool`?]",
+        ),
+        ("policy", "spec: {}", "unknown kind `policy` [] to list the kinds"),
         ("endpoint", "spec: {ip: 192.0.2.1, port: -1}", "`port` is -1 [must be 0 to 65535]"),
         ("endpoint", "spec: {ip: 192.0.2.1, port: 4294967296}", "`port` is 4294967296 [must be 0 to 65535]"),
         ("*kind", "spec: {prot: 1}", "`*kind` names no anchor"),
