@@ -374,7 +374,10 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
             };
             let beside = match (&label, self.decoder.home(&self.place, &name)) {
                 _ if name.starts_with(is_odd_blank) => "a blank before it is not a space".to_owned(),
-                _ if name.starts_with('-') => "a space is missing after the `-`".to_owned(),
+                _ if name.starts_with('-') => match name[1..].starts_with(is_odd_blank) {
+                    true => "the blank after the `-` is not a space".to_owned(),
+                    false => "a space is missing after the `-`".to_owned(),
+                },
                 (Some(near), _) => format!("did you mean `{near}`?"),
                 (None, Some(home)) => format!("it belongs under `{home}`"),
                 (None, None) => String::new(),

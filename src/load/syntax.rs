@@ -188,7 +188,16 @@ pub(super) fn is_odd_blank(character: char) -> bool {
 /// Such a character in the indentation or behind the colon of the last line or the one above it.
 fn odd_blank(lines: &[Line<'_>]) -> Option<Cause> {
     lines.iter().rev().filter(|line| !line.is_empty()).take(2).find_map(|line| {
-        let counts = |at: usize| line.text[..at].trim().is_empty() || line.text[..at].trim_end().ends_with(':');
+        // In a text it is a letter like any other.
+        let is_key = |text: &str| !text.is_empty() && !text.contains([' ', ':', '"', '\'']);
+        let is_in_front = |at: usize| {
+            let rest = line.text[at..].trim();
+            line.text[..at].trim().is_empty() && (rest.starts_with('-') || rest.ends_with(':') || rest.contains(": "))
+        };
+        let counts = |at: usize| {
+            let key = line.text[..at].trim().strip_suffix(':').map(|key| key.trim_start_matches("- "));
+            is_in_front(at) || key.is_some_and(is_key)
+        };
         let is_it = |(at, character): &(usize, char)| is_odd_blank(*character) && counts(*at);
         let (at, character) = line.text.char_indices().find(is_it)?;
         let name = if character == '\u{a0}' { "a no-break space" } else { "a blank other than a space" };
@@ -315,6 +324,14 @@ mod tests {
             ("a:\n  b: c\n  d:e\nf: g\n", 3, "a key without `: `"),
             ("a:\n  b: c\n  d:\u{a0}e\nf: g\n", 3, "a no-break space (U+00A0)"),
             ("a:\n  b: c\n \u{a0}d: e\n", 3, "a no-break space (U+00A0)"),
+            // In a text it is as good as any other.
+            ("a: \"b :\u{a0}c\"\nd: e: f\n", 2, "the value of `d` contains `: `"),
+            (
+                "a:\n  b: \"c :\u{a0}d\"\n   e: f\n",
+                3,
+                "the line is indented deeper than `b` above it, which has a value",
+            ),
+            ("a:\n  b: |\n    \u{3000}c\n   d: e\n", 4, "the indentation fits no line above"),
             ("a:\u{3000}\n  b: c\n", 1, "a blank other than a space (U+3000)"),
         ] {
             let source = SourceText::inline("a.yaml", text);
