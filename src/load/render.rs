@@ -96,6 +96,15 @@ impl Diagnostic {
             group = group.element(Level::HELP.message(help.as_str()));
         }
         let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() };
-        renderer.term_width(options.width).decor_style(DecorStyle::Ascii).hyperlink(false).render(&[group])
+        let drawn = renderer.term_width(options.width).decor_style(DecorStyle::Ascii).hyperlink(false).render(&[group]);
+        // The sign of a path is drawn of a line without one, too.
+        let is_path = |line: &&str| uncoloured(line).trim() != ":::";
+        drawn.split_inclusive('\n').filter(is_path).collect()
     }
+}
+
+fn uncoloured(line: &str) -> String {
+    let (first, rest) = line.split_once("\u{1b}[").unwrap_or((line, ""));
+    let parts = rest.split("\u{1b}[").filter_map(|part| part.split_once('m'));
+    parts.fold(first.to_owned(), |line, (_, text)| line + text)
 }

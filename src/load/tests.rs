@@ -424,6 +424,9 @@ fn the_place_on_a_long_line_is_the_same_in_every_format() {
     let column = text.find("\"prot\"").expect("the field") + 1;
     let found = wrong.list.iter().find(|one| one.message.contains("prot")).expect("a problem");
     assert_eq!(found.column(), column);
-    let drawn = wrong.render(&RenderOptions::default());
-    assert!(drawn.contains(&format!("--> a.json:1:{column}\n")) && drawn.contains("\"prot\": 1"), "{drawn}");
+    for colour in [false, true] {
+        let drawn = wrong.render(&RenderOptions { colour, ..RenderOptions::default() });
+        assert!(drawn.contains(&format!("a.json:1:{column}\n")) && drawn.contains("\"prot\": 1"), "{drawn}");
+        assert!(!drawn.contains(":::"), "{drawn}");
+    }
 }

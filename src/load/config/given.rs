@@ -1,4 +1,4 @@
-//! What limits a run in settings and policies, laid over other limits. Everything in it was checked by its description.
+//! What limits a run in settings and policies, merged into other limits. Everything in it was checked by its description.
 
 use std::collections::BTreeMap;
 

@@ -187,7 +187,10 @@ pub(super) fn wrapped(names: &[String], width: usize) -> Vec<String> {
 /// One change that is blocked, with the reason and what allows it.
 pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
     let what = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
-    let left = view.line(&line!["  ", styled(Role::Careful, "! blocked"), " ", key(&held.key)]);
+    // Beside its values it is said of each.
+    let whole = held.change.as_ref().filter(|change| change.fields().is_empty() && change.attribution.is_some());
+    let whose = whole.map(|change| line!["   ", remarkable_reason(change)]);
+    let left = view.line(&line!["  ", styled(Role::Careful, "! blocked"), " ", key(&held.key), whose]);
     let mut text = placed(&left, &at(held.place.as_ref()), view);
     if let Some(change) = &held.change {
         let edits = change.fields().iter().flat_map(|field| edits::of_field(change.key.kind, field));
