@@ -191,13 +191,14 @@ impl Context {
         let asked = write!(stderr, "\nType 'yes' to {action}: ").and_then(|()| stderr.flush());
         // On a thread of its own: an interrupt does not wait for the answer.
         let read = || std::io::stdin().lines().next().and_then(Result::ok);
+        let question = OpenQuestion;
         let answer = if asked.is_ok() { aside(read).await } else { None };
-        if answer.as_ref().is_some_and(|line| line.trim() == "yes") {
-            return Ok(());
+        match answer {
+            Some(_) => std::mem::forget(question),
+            None => drop(question),
         }
-        if answer.is_none() {
-            // The end of the input has not ended the line of the question.
-            let _ = writeln!(stderr);
+        if answer.is_some_and(|line| line.trim() == "yes") {
+            return Ok(());
         }
         Err(error!(Refused, "declined: nothing was sent").sum())
     }
@@ -355,6 +356,15 @@ impl Tenants {
             settings.pool = Some(tenant.pool.insert(pool).clone());
         }
         Ok(())
+    }
+}
+
+/// A question on a line that no answer ended; the end of the input and an interrupt do not end it either.
+struct OpenQuestion;
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        let _ = writeln!(std::io::stderr());
     }
 }
 

@@ -59,6 +59,8 @@ impl Execute for GetArgs {
             let names: Vec<String> = wanted.namespaces.iter().map(ToString::to_string).collect();
             let message = format!("Nothing is in {}, or there is no such namespace.", names.join(", "));
             context.output.message(&message);
+            let kinds = self.endpoints.iter().filter_map(|text| kind_of(text));
+            kinds.for_each(|kind| context.output.message(&of_kind(kind)));
         }
         match self.format {
             Format::Yaml => {
@@ -72,6 +74,16 @@ impl Execute for GetArgs {
         let status = if left_out == 0 { ExitStatus::Done } else { ExitStatus::Partly };
         Ok(status.worse(report_unknown(context, &live)))
     }
+}
+
+/// The kind that a word names, as kubectl takes it: also in the plural.
+fn kind_of(word: &str) -> Option<KindName> {
+    KindName::find(word).or_else(|| KindName::find(word.strip_suffix('s')?))
+}
+
+/// How the objects of a kind are asked for.
+fn of_kind(kind: KindName) -> String {
+    format!("the objects of that kind in a namespace are `{kind}:NAMESPACE`")
 }
 
 /// What a call asks for.
@@ -98,7 +110,7 @@ impl Wanted {
         if let Some(name) = arguments.filter.namespace.iter().find(is_beside) {
             // As kubectl takes it.
             let hint = match given.as_slice() {
-                [word] if !word.contains([':', '/']) => match KindName::find(word) {
+                [word] if !word.contains([':', '/']) => match kind_of(word) {
                     Some(kind) => format!("did you mean `{kind}:{name}`?"),
                     None => format!("did you mean `{name}/{word}`?"),
                 },
@@ -113,7 +125,8 @@ impl Wanted {
         for text in &arguments.endpoints {
             let (kind, place) = text.split_once(':').unwrap_or(("endpoint", text));
             let (namespace, name) = place.split_once('/').unwrap_or((place, ""));
-            let of = BTreeSet::from([args::namespace(namespace).map_err(|error| error!(Usage, "{error}"))?]);
+            let wrong = |error| error!(Usage, "{error}").hint_each(kind_of(text).map(of_kind));
+            let of = BTreeSet::from([args::namespace(namespace).map_err(wrong)?]);
             let unknown = || error!(Usage, "there is no kind `{kind}`").hint("to list the kinds: trueup kinds");
             let kinds = match kind {
                 "*" => stack::kinds_in(&of),

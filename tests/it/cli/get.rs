@@ -162,11 +162,14 @@ fn a_misspelt_name_column_or_filter_is_an_error_that_helps() {
         .run("get shop -n nosuch")
         .code(64)
         .stderr_contains("`--namespace nosuch` is not the namespace of an argument");
-    for (given, meant) in [("cart", "shop/cart"), ("origin_pool", "origin_pool:shop")] {
+    for (given, meant) in [("cart", "shop/cart"), ("origin_pool", "origin_pool:shop"), ("endpoints", "endpoint:shop")] {
         let ran = stage.run(&format!("get {given} -n shop"));
         ran.code(64).stderr_contains(&format!("did you mean `{meant}`?\n"));
     }
     stage.run("get Shop").code(64).stderr_contains("the namespace `Shop` ");
+    let of_kind = "the objects of that kind in a namespace are";
+    stage.run("get origin_pools").code(64).stderr_contains(&format!("{of_kind} `origin_pool:NAMESPACE`\n"));
+    stage.run("get healthchecks").code(0).stderr_contains(&format!("{of_kind} `healthcheck:NAMESPACE`\n"));
     let bare = Stage::new().env("TRUEUP_BASE_URL", "http://127.0.0.1:9").env("TRUEUP_TOKEN", "t");
     bare.run("get").code(64).stderr_contains("trueup get NAMESPACE");
 }
