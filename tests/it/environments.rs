@@ -576,6 +576,24 @@ fn a_forgotten_environment_is_one_error_that_names_them() {
         .stderr_contains("2 errors");
 }
 
+/// Else an apply of what the environments share makes objects of no stack, or reverts what their overlays set.
+#[test]
+fn a_plan_without_an_environment_names_those_that_there_are() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 80));
+    let note = "note  none of the environments dev, prod is chosen (--env)";
+    for (settings, is_noted) in [
+        ("namespaces: [shop]\nenvironments: {dev: {stack: d}, prod: {stack: p}}\n", true),
+        ("stack: s\nnamespaces: [shop]\nenvironments: {dev: {}, prod: {}}\n", true),
+        ("stack: s\nnamespaces: [shop]\nenvironments: {dev: {stack: d}, prod: {stack: p}}\n", false),
+    ] {
+        stage.write("trueup.yaml", settings);
+        let plan = stage.run("plan .");
+        assert_eq!(plan.code(0).text().contains(note), is_noted, "{settings}{}", plan.text());
+        stage.run("plan . --env dev").code(0).does_not_say("is chosen");
+    }
+}
+
 #[test]
 fn an_environment_named_as_the_word_for_all_of_them_is_refused() {
     let stage = Stage::new().file("trueup.yaml", "stack: shop\nenvironments: {all: {}, prod: {}}\n");
