@@ -7,7 +7,7 @@
 //!     name: ep-*
 //!     after: 2                      # calls that are left alone
 //!     for: 1                        # calls that the rule affects; without it all that follow
-//!     every: 1                      # of these only each nth
+//!     every: 1                      # of these only the first and each nth after it
 //!     status: {code: 503, retry_after: 1, effect: done}
 //! ```
 //!

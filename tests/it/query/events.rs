@@ -139,6 +139,7 @@ fn what_is_wrong_with_a_question_is_reported() {
     stage.run("events --match country").code(64).stderr_contains("write FIELD=VALUE");
     stage.run("events --namespace UPPER").code(64).stderr_contains("`UPPER`");
     stage.run("events --all --limit 3").code(64).stderr_contains("--limit");
+    stage.run("events --fields time,,city").code(64).stderr_contains("--fields");
     assert_eq!(service.requests("POST"), 0);
     stage
         .run("events --query {city=}")
@@ -274,6 +275,18 @@ fn an_empty_batch_is_the_end_whatever_its_id_says() {
         let early = ended(json!({"events": ["{}"], "total_hits": "1200", "scroll_id": "s"}), id);
         early.run("events --all --format ndjson").code(5).stderr_contains("ended the list after 1 of 1,200 events");
     }
+}
+
+#[test]
+fn a_full_batch_without_a_count_and_an_id_is_not_reported_as_whole() {
+    let full = |count: usize, id: &str| answered(json!({"events": vec!["{}"; count], "scroll_id": id}));
+    for line in ["events --all --format ndjson", "events --limit 700 --format ndjson"] {
+        let ran = full(500, "").run(line);
+        ran.code(5).stderr_contains("does not say whether there are more").stderr_contains("500 events had been read");
+        assert_eq!(lines(full(499, "").run(line).code(0)).len(), 499);
+        assert_eq!(lines(full(500, "s").run(line).code(0)).len(), 500);
+    }
+    assert_eq!(lines(full(500, "").run("events --format ndjson").code(0)).len(), 500);
 }
 
 #[test]

@@ -111,7 +111,14 @@ impl<'a> Pages<'a> {
     pub async fn next(&mut self, earlier: u64) -> Result<Option<Vec<Event>>> {
         let page = match self.page.take() {
             Some(page) => page,
-            None if self.scroll_id.is_empty() => return Ok(None),
+            None if self.scroll_id.is_empty() => {
+                let is_full = earlier > 0 && earlier.is_multiple_of(u64::from(MOST_EVENTS));
+                if self.total.is_none() && is_full {
+                    let error = error!(Unknown, "the service does not say whether there are more events");
+                    return Err(self.ended(error, earlier));
+                }
+                return Ok(None);
+            }
             None => {
                 let namespace = &self.question.query.namespace;
                 let page = events::scroll(self.reader, namespace, &self.scroll_id).await;

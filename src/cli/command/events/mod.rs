@@ -3,6 +3,7 @@
 mod counts;
 mod listing;
 
+use clap::builder::NonEmptyStringValueParser;
 use jiff::Timestamp;
 
 use crate::api::events::{self, EventQuery, Match, Sort};
@@ -52,7 +53,7 @@ pub struct EventsArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100), requires = "by")]
     pub top: u16,
     /// The columns of the table
-    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     pub fields: Vec<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats(Format::OF_EVENTS))]
