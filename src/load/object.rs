@@ -14,7 +14,7 @@ use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
 use super::rules;
 use super::suggestion::did_you_mean;
 use crate::kind::{self, Field, FieldKind, Flag, Group, KindName, Message, Part, Rule, Unit};
-use crate::model::{self, Json, Object, Problem, SealedSecrets, Segment, WireMetadata};
+use crate::model::{self, Json, Name, Object, Problem, SealedSecrets, Segment, WireMetadata};
 
 /// The option of a secret that holds it as it is.
 const CLEAR: &str = "clear_secret_info";
@@ -332,6 +332,12 @@ impl ObjectReader<'_> {
             FieldKind::Message("") if !matches!(item.value, Written::Map(_)) => {
                 let what = format!("`{}` is {}, but it has no value", place.name(), described(item));
                 Err(Some(at.error(what, format!("write `{}: {{}}`", place.name()))))
+            }
+            FieldKind::Message(id)
+                if kind::is_reference(id) && item.text().is_some_and(|text| Name::parse(text).is_ok()) =>
+            {
+                let what = format!("`{}` is {}, not a mapping", place.name(), described(item));
+                Err(Some(at.error(what, format!("write `{{name: {}}}`", item.text().unwrap_or_default()))))
             }
             FieldKind::Message(id) => {
                 let value = self.message(decoder, place.clone(), id)?;

@@ -65,6 +65,14 @@ fn every_problem_of_an_object_is_found_at_its_place_in_one_go() {
 }
 
 #[test]
+fn a_reference_that_is_a_name_alone_is_shown_as_it_is_written() {
+    for (written, label) in [("[alive]", "write `{name: alive}`"), ("[Alive]", "a mapping is needed here")] {
+        let expected = [format!("6: `healthcheck` is `{}`, not a mapping [{label}]", &written[1..6])];
+        assert_eq!(found(&pool(&format!("{SERVERS}  healthcheck: {written}\n  port: 80\n"))), expected);
+    }
+}
+
+#[test]
 fn the_key_of_a_map_of_numbers_is_one_in_its_range() {
     let host = |keys: &str| {
         let spec = format!("spec: {{domains: [a.example.com], proxy: HTTP_PROXY, custom_errors:\n{keys}}}");
