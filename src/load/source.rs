@@ -383,7 +383,8 @@ impl FileFilter {
                 ),
                 StackFile::Missing => (
                     "this directory is a stack, and the given one is not",
-                    "give the directories of the stacks, or --recursive for every stack below",
+                    "give the directories of the stacks; validate, plan, apply, drift and snapshot take --recursive for \
+                     every one below",
                 ),
             };
             problems.push(Diagnostic::of_file(what, path, help));

@@ -9,10 +9,11 @@ use super::{Json, JsonTree, Key, Name, Namespace, Object, Spec, StringMap};
 use crate::kind::KindName;
 
 /// Root keys that only the service writes (API.md 1.2).
-pub const SERVICE_KEYS: [&str; 8] = [
+pub const SERVICE_KEYS: [&str; 9] = [
     "system_metadata",
     "resource_version",
     "status",
+    "object",
     "create_form",
     "replace_form",
     "referring_objects",

@@ -51,7 +51,7 @@ fn the_files_take_over_just_what_was_changed_outside() {
         .code(0)
         .stdout_contains("Taken over from live:")
         .stdout_contains("stack/cart.yaml:9")
-        .stdout_contains("1 file was edited.");
+        .stdout_contains("1 file was edited.   Look at it: git diff ");
     let expected = CART
         .replace("{tier: db, team: 'a'}", "{team: 'b', zone: \"1\"}")
         .replace("description: 'a'", "description: 'b''s'")
@@ -153,6 +153,7 @@ fn an_environment_takes_its_drift_into_its_overlay_and_leaves_the_shared_definit
     service.delete("shop/search");
     let pulled = stage.run("pull --drift stack --env prod");
     pulled.code(0).stdout_contains("stack/o/prod/shop/cart.yaml:").stdout_contains("removed in the overlay");
+    pulled.stdout_contains("2 files were edited.   Look at it: git status -u ");
     assert_eq!((stage.read("stack/cart.yaml"), stage.read("stack/search.yaml")), (CART.to_owned(), SEARCH.to_owned()));
     let overlay = "metadata:\n  name: cart\n  namespace: shop\n  labels: {team: b, tier: null}\nspec: {port: 9999}\n";
     assert_eq!(stage.read("stack/o/prod/shop/cart.yaml"), overlay);

@@ -121,10 +121,12 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
             lines.iter().for_each(|line| context.output.answer_line(line));
         }
     }
+    // What git does not follow yet is in no `git diff`.
+    let look = if edits.files.values().any(|edit| edit.before.is_empty()) { "git status -u" } else { "git diff" };
     let edited = match edits.files.len() {
         0 => "no file was edited.".to_owned(),
-        1 => "1 file was edited.   Look at it: git diff ".to_owned(),
-        more => format!("{more} files were edited.   Look at it: git diff "),
+        1 => format!("1 file was edited.   Look at it: {look} "),
+        more => format!("{more} files were edited.   Look at it: {look} "),
     };
     // What was taken over may have left the filters.
     let call = now.as_ref().map_or_else(|| stack.call(), |now| stack.call_of(now));

@@ -110,7 +110,9 @@ fn settings_that_cannot_be_read_leave_every_file_as_it_is() {
 #[test]
 fn a_directory_of_stacks_is_none_and_a_file_beside_them_is_formatted_alone() {
     let stage = Stage::new().file("a/trueup.yaml", "stack: a\n").file("cart.yaml", ODD);
-    stage.run("fmt").code(1).stderr_contains("this directory is a stack, and the given one is not");
+    let above = stage.run("fmt");
+    above.code(1).stderr_contains("this directory is a stack, and the given one is not");
+    above.stderr_contains("validate, plan, apply, drift and snapshot take --recursive");
     stage.run("fmt cart.yaml").code(0).stdout_contains("cart.yaml");
 }
 
