@@ -82,8 +82,8 @@ impl<'a> DefinitionTarget<'a> {
         Ok(Self { arguments, config, environment, below, has_others, defined, files, removed, call })
     }
 
-    /// Why an endpoint is left out: the settings do not list it, remove it, or exclude its file; or another file defines
-    /// it, or its file defines another one.
+    /// Why an endpoint is left out: the settings do not list it, remove it, or exclude its file; or its file is another
+    /// stack's; or another file defines it, or its file defines another one.
     pub fn leaves_out(&self, key: &Key) -> Option<String> {
         let namespaces = &self.config.namespaces;
         if !namespaces.is_empty() && !namespaces.contains(&key.namespace) {
@@ -92,7 +92,12 @@ impl<'a> DefinitionTarget<'a> {
         if let Some(place) = self.removed.get(key) {
             return Some(format!("the overlay {} removes it", place.file));
         }
-        let path = self.below(&load::file_of(key));
+        let (output, own) = (&self.arguments.output, load::file_of(key));
+        let (path, own) = (self.below(&own), output.join(own));
+        let mut directories = own.ancestors().skip(1).take_while(|directory| directory != output);
+        if let Some(stack) = directories.find(|directory| crate::file::exists(&directory.join(config::FILE))) {
+            return Some(format!("`{}` is another stack: to write into it, give it with -o", stack.display()));
+        }
         if let Some(Definition { file, overlays, endpoint, .. }) = self.defined.get(key) {
             if **file != *path {
                 return Some(format!("`{file}` defines it"));
@@ -110,8 +115,7 @@ impl<'a> DefinitionTarget<'a> {
         if let Some(other) = self.files.get(&*path).into_iter().flatten().find(|other| *other != key) {
             return Some(format!("its file `{path}` defines {other}, too"));
         }
-        let written = self.arguments.output.join(load::file_of(key));
-        let written = crate::file::read(&written, limit::DEFINITIONS).unwrap_or_default();
+        let written = crate::file::read(&own, limit::DEFINITIONS).unwrap_or_default();
         if !load::variables_in(&String::from_utf8_lossy(&written)).is_empty() {
             return Some("variables are in its file; `pull --drift` edits it in place".to_owned());
         }

@@ -427,6 +427,32 @@ fn a_stack_that_cannot_be_read_is_not_written_over() {
 }
 
 #[test]
+fn nothing_is_written_into_another_stack() {
+    let service = Service::start();
+    for name in ["cart", "search"] {
+        service.create(&by_hand(name, 80));
+    }
+    let cart = definition("shop/cart", 81);
+    let stage = Stage::new().at(&service).file("stacks/shop/trueup.yaml", "stack: shop\n");
+    stage.write("stacks/shop/endpoints.yaml", &cart);
+    let attributes = json!({"name": "cart", "namespace": "shop", "ip": "10.0.0.7", "port": 80});
+    stage.write("infra/a.tf.json", &json!({"resource": {"volterra_endpoint": {"cart": attributes}}}).to_string());
+    let left_out = "shop/cart: `stacks/shop` is another stack: to write into it, give it with -o";
+    let pull = stage.run("pull -n shop -o stacks --overwrite");
+    pull.code(0).stderr_contains(left_out).stdout_contains("Pulled 0 objects");
+    let import = stage.run("import terraform infra -o stacks --overwrite");
+    import.code(1).stderr_contains(&left_out.replacen("shop/cart", "volterra_endpoint.cart", 1));
+    assert!(!stage.path("stacks/shop/cart.yaml").exists() && !stage.path("stacks/shop/search.yaml").exists());
+    // Beside it, there is a place for others.
+    service.create(&json!({"metadata": {"name": "card", "namespace": "pay"}, "spec": {"ip": "10.0.0.7", "port": 80}}));
+    let pull = stage.run("pull -n pay -o stacks");
+    pull.code(0).stdout_contains("Pulled 1 endpoint into").stderr_contains("not every file there");
+    // What it defines is its own.
+    let pull = stage.run("pull -n shop -o .");
+    pull.code(0).stdout_contains("Pulled 2 endpoints into").stderr_contains("not every file there");
+}
+
+#[test]
 fn a_directory_that_is_not_there_yet_is_written_whatever_its_name_is() {
     let service = Service::start();
     service.create(&by_hand("cart", 80));
