@@ -12,7 +12,7 @@ use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings
 use crate::file::{FileError, FileMode, limit, slashed};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
-use crate::load::{self, Config, LoadOptions};
+use crate::load::{self, Config, LoadOptions, WantedKeys};
 use crate::model::{Definition, Key, Object, SourceLocation, gathered};
 use crate::report::schema::{self, DefinitionKind};
 use crate::report::{safe, text};
@@ -66,14 +66,10 @@ impl<'a> DefinitionTarget<'a> {
         });
         // Without settings, what is around a directory is not its stack, and what is in it need not be definitions.
         let has_settings = crate::file::exists(&root.join(config::FILE));
-        let loaded = match (has_settings || full == root).then(|| load::directory(&root, &options)) {
-            Some(Err(found)) if has_settings => {
-                return Err(context.wrong(&found).hint("nothing was written"));
-            }
-            loaded => loaded,
-        };
-        let has_others = matches!(loaded, Some(Err(_)));
-        let loaded = loaded.and_then(Result::ok);
+        let whole = (has_settings || full == there).then(|| load::directory(&root, &options));
+        let has_others = !has_settings && matches!(whole, Some(Err(_)));
+        let loaded = if has_others { Some(load::definitions_below(&root, &options)) } else { whole };
+        let loaded = loaded.transpose().map_err(|found| context.wrong(&found).hint("nothing was written"))?;
         let (defined, removed) = loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
         let files = gathered(defined.iter().map(|(key, definition)| (definition.file.clone(), key.clone())));
         let below = full.strip_prefix(root).ok().filter(|_| has_settings).map(slashed).unwrap_or_default();
@@ -118,6 +114,10 @@ impl<'a> DefinitionTarget<'a> {
         let written = crate::file::read(&own, limit::DEFINITIONS).unwrap_or_default();
         if !load::variables_in(&String::from_utf8_lossy(&written)).is_empty() {
             return Some("variables are in its file; `pull --drift` edits it in place".to_owned());
+        }
+        let is_open = || WantedKeys::new([key]).defined_in(&path, &written).get(key) == Some(&false);
+        if !self.files.contains_key(&*path) && is_open() {
+            return Some(format!("what `{path}` defines cannot be read"));
         }
         let is_taken = !key.is_plain() || load::takes(&self.config, self.environment.as_deref(), &path);
         (!is_taken).then(|| format!("the settings in trueup.yaml exclude `{path}`"))

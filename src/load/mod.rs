@@ -131,6 +131,23 @@ pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> 
     Ok(root_of(path, options)?.0)
 }
 
+/// Loads what files in a directory without settings define, whatever else is in it: files of other programs, and stacks.
+///
+/// # Errors
+/// Everything that is wrong in a file that defines something, or a directory that cannot be walked.
+pub fn definitions_below(directory: &Path, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
+    let (origin, stacks) = (on_disk(directory, options)?, stacks_below(directory)?);
+    let in_stack = |path: &str| stacks.iter().any(|stack| directory.join(path).starts_with(stack));
+    let mut files = origin.list(&FileFilter::new(&Config::default(), None), &mut Vec::new());
+    files.retain(|path| !in_stack(path));
+    let defining = files.into_iter().filter_map(|path| {
+        let bytes = origin.read(&path).ok()?;
+        (!defined_kinds(&path, &bytes).is_empty()).then_some((path, bytes))
+    });
+    let files = defining.collect();
+    load(FileOrigin::Memory { files }, options).map_err(|found| found.below(directory.to_owned()))
+}
+
 /// Loads a stack whose files are in memory, `trueup.yaml` among them if it has one.
 ///
 /// # Errors

@@ -453,6 +453,29 @@ fn nothing_is_written_into_another_stack() {
 }
 
 #[test]
+fn what_a_directory_without_settings_defines_is_left_as_in_a_stack_whatever_lies_beside_it() {
+    let service = Service::start();
+    for name in ["cart", "search"] {
+        service.create(&by_hand(name, 80));
+    }
+    let stage = Stage::new().at(&service).file("objects/endpoints.yaml", &definition("shop/cart", 80));
+    stage.write("objects/compose.yaml", "services: {}\n");
+    stage.write("objects/chart/pod.yaml", "metadata: {{ a }}\n");
+    stage.write("objects/shop/search.yaml", "metadata: {name: search, namespace: shop}\n  spec: {}\n");
+    let pull = "pull -n shop -o objects --overwrite";
+    let pulled = stage.run(pull);
+    pulled.code(0).stderr_contains("left out: shop/cart: `endpoints.yaml` defines it");
+    pulled.stderr_contains("left out: shop/search: what `shop/search.yaml` defines cannot be read");
+    // Where a definition is wrong, it is not known what is defined.
+    stage.write("objects/shop/search.yaml", &definition("shop/search", 81));
+    stage.write("objects/new.yaml", &definition("shop/new", 80).replace("80", "80x"));
+    stage.run(pull).code(1).stderr_contains("objects/new.yaml:").stderr_contains("nothing was written");
+    assert_eq!(stage.read("objects/shop/search.yaml"), definition("shop/search", 81));
+    stage.remove("objects/new.yaml");
+    stage.run(pull).code(0).stdout_contains("Pulled 1 endpoint into").stderr_contains("not every file there");
+}
+
+#[test]
 fn a_directory_that_is_not_there_yet_is_written_whatever_its_name_is() {
     let service = Service::start();
     service.create(&by_hand("cart", 80));
