@@ -119,8 +119,7 @@ impl<'a> DefinitionTarget<'a> {
         if !self.files.contains_key(&*path) && is_open() {
             return Some(format!("what `{path}` defines cannot be read"));
         }
-        let is_taken = !key.is_plain() || load::takes(&self.config, self.environment.as_deref(), &path);
-        (!is_taken).then(|| format!("the settings in trueup.yaml exclude `{path}`"))
+        key.is_plain().then(|| load::left_out(&self.config, self.environment.as_deref(), &path))?
     }
 
     /// The path from the directory of the stack.
@@ -212,6 +211,13 @@ impl<'a> DefinitionTarget<'a> {
         context.output.answer_line(&format!("{verb} {endpoints} into {place}{same}."));
         let shown = safe::shell(&shown);
         let is_wrong = self.has_others && load::directory(&self.arguments.output, &LoadOptions::default()).is_err();
+        if let (Some(name), Some(own)) = (&self.environment, &self.config.own_overlay)
+            && written > 0
+            && !Path::new(&self.below).starts_with(own)
+        {
+            let what = format!("what was written is not of `{name}` alone: for that, pull into its overlay, `{own}`");
+            context.output.notice(&format!("warning: {what}"));
+        }
         let next = if is_wrong { format!("validate {shown}") } else { format!("plan {shown}{flags}") };
         context.output.answer_line(&format!("Next:  trueup {next}"));
         if is_wrong {

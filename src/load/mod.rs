@@ -157,11 +157,15 @@ pub fn sources(files: Vec<SourceFile>, options: &LoadOptions) -> Result<Loaded, 
     load(FileOrigin::Memory { files }, options)
 }
 
-/// Whether a stack with these settings takes the file at `path`, relative to its directory, for a file of
-/// definitions.
-pub fn takes(config: &Config, environment: Option<&str>, path: &str) -> bool {
+/// Why a stack with these settings does not take the file at `path`, relative to its directory, for a file of
+/// definitions, or for a whole object of the chosen environment.
+pub fn left_out(config: &Config, environment: Option<&str>, path: &str) -> Option<String> {
     let filter = FileFilter::new(config, environment);
-    !is_hidden(path) && !filter.is_overlay(path) && filter.selects(path, StackFile::Found, &mut Vec::new())
+    if let Some(overlay) = filter.overlay_of(path).filter(|overlay| config.own_overlay.as_ref() != Some(overlay)) {
+        return Some(format!("`{overlay}` is an overlay, and not that of the chosen environment"));
+    }
+    let is_read = !is_hidden(path) && filter.selects(path, StackFile::Found, &mut Vec::new());
+    (!is_read).then(|| format!("the settings in trueup.yaml exclude `{path}`"))
 }
 
 /// The settings in the `trueup.yaml` of another time or place, by its bytes; the defaults where there is none.

@@ -576,6 +576,31 @@ fn a_forgotten_environment_is_one_error_that_names_them() {
         .stderr_contains("2 errors");
 }
 
+/// What one tenant has alone would be created in the others.
+#[test]
+fn a_pull_into_what_environments_share_is_warned_of_and_one_into_the_overlay_is_of_one_alone() {
+    let service = Service::start();
+    let settings =
+        "stack: s\nnamespaces: [shop]\nenvironments: {prod: {overlay: o/prod}, dev: {overlay: o/dev}, bare: {}}\n";
+    let stage = Stage::new().at(&service).file("st/trueup.yaml", settings);
+    stage.write("st/cart.yaml", &definition("shop/cart", 80));
+    stage.run("apply st --env prod --yes --quiet").code(0);
+    service
+        .create(&json!({"metadata": {"name": "hotfix", "namespace": "shop"}, "spec": {"ip": "10.0.0.9", "port": 90}}));
+    let other = stage.run("pull -o st/o/dev --env prod");
+    other.code(0).stderr_contains("`o/dev` is an overlay, and not that of the chosen environment");
+    let own = stage.run("pull -o st/o/prod --env prod");
+    own.code(0).stdout_contains("Pulled 1 endpoint into st/o/prod.").does_not_say("warning");
+    own.stderr_contains("`cart.yaml` defines it");
+    stage.run("plan st --env prod").code(0).stdout_contains("In sync").stdout_contains("2 endpoints");
+    stage.run("validate st --env dev").code(0).stdout_contains("1 endpoint");
+    std::fs::remove_dir_all(stage.path("st/o")).expect("removed");
+    let warning = "warning: what was written is not of `prod` alone: for that, pull into its overlay, `o/prod`";
+    stage.run("pull -o st --env prod").code(0).stderr_contains(warning);
+    std::fs::remove_dir_all(stage.path("st/shop")).expect("removed");
+    stage.run("pull -o st --env bare").code(0).stderr_contains("`cart.yaml` defines it").does_not_say("warning");
+}
+
 /// Else an apply of what the environments share makes objects of no stack, or reverts what their overlays set.
 #[test]
 fn a_plan_without_an_environment_names_those_that_there_are() {
