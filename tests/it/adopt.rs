@@ -168,6 +168,49 @@ fn an_environment_takes_its_drift_into_its_overlay_and_leaves_the_shared_definit
     stage.run("validate stack --env live").code(0).stdout_contains("2 endpoints");
 }
 
+/// The name of a definition may be another one in each environment.
+#[test]
+fn what_extends_the_overlay_gets_the_change_of_its_own_definition() {
+    let service = Service::start();
+    let settings = "namespaces: [shop]\nenvironments:\n  eu: {stack: eu, overlay: o/eu, variables: {region: eu}}\n  \
+                    eu-test: {extends: eu, stack: eu-test, variables: {region: eu-test}}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings);
+    for name in ["cart", "pay"] {
+        stage.write(&format!("{name}.yaml"), &definition(&format!("shop/{name}-${{region}}"), 80));
+    }
+    stage.run("apply . --env eu --yes --quiet").code(0);
+    service.change("shop/cart-eu", |object| object["spec"]["port"] = json!(81));
+    service.delete("shop/pay-eu");
+    let warning = "warning: the overlay o/eu also changes `eu-test`";
+    stage.run("pull --drift . --env eu").code(0).stderr_contains(warning).does_not_say("does not load");
+    let overlay = "metadata:\n  name: cart-${region}\n  namespace: shop\nspec: {port: 81}\n";
+    assert_eq!(stage.read("o/eu/shop/cart-eu.yaml").replace('"', ""), overlay);
+    stage.run("drift . --env eu").code(0);
+    let test = stage.run("explain shop/cart-eu-test . --env eu-test");
+    test.code(0).stdout_contains("81");
+    stage.run("validate . --env eu-test").code(0).stdout_contains("1 endpoint");
+}
+
+#[test]
+fn an_environment_that_loads_no_more_after_a_pull_is_named() {
+    let service = Service::start();
+    let settings = "namespaces: [shop]\nenvironments:\n  eu: {stack: eu, overlay: o/eu}\n  \
+                    eu-test: {extends: eu, stack: eu-test, overlay: o/test}\n  bad: {overlay: o/bad}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings);
+    for name in ["cart", "pay"] {
+        stage.write(&format!("{name}.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    let of_pay = |port| format!("metadata: {{name: pay, namespace: shop}}\nspec: {{port: {port}}}\n");
+    stage.write("o/test/pay.yaml", &of_pay(90));
+    stage.write("o/bad/pay.yaml", &of_pay(-1));
+    stage.run("apply . --env eu --yes --quiet").code(0);
+    service.delete("shop/pay");
+    let pulled = stage.run("pull --drift . --env eu");
+    pulled.code(3).stderr_contains("the overlay o/eu also changes `eu-test`").does_not_say("`bad`");
+    pulled.stderr_contains("`eu-test` does not load any more; to see why: trueup validate . --env eu-test");
+    stage.run("validate . --env eu-test").code(1).stderr_contains("which another overlay removes");
+}
+
 #[test]
 fn a_name_that_yaml_takes_for_no_text_is_quoted_in_a_new_overlay_file() {
     let service = Service::start();

@@ -7,7 +7,7 @@ use crate::cli::command::prelude::*;
 use crate::file::{Directory, FileEdit, real_path_or_given};
 use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
-use crate::load::{self, Loaded, SourceMap};
+use crate::load::{self, LoadOptions, Loaded, SourceMap};
 use crate::model::{Field, Json, Live, LiveItem};
 use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, Note, Plan, Unchangeable};
 
@@ -84,6 +84,7 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     }
     let root = Directory::open(&stack.loaded.root).with_status(ExitStatus::Failed)?;
     let files: Vec<(&Path, &FileEdit)> = edits.files.iter().map(|(name, edit)| (Path::new(&**name), edit)).collect();
+    let broken = if files.is_empty() { BTreeSet::new() } else { broken(&stack.loaded) };
     file::write_all(&files, |path, edit| root.check_edit(path, edit), |path, edit| root.edit(path, edit))?;
     // The lines of what is edited are others now.
     let now = load::directory(&stack.loaded.root, stack.loaded.options()).ok();
@@ -110,7 +111,13 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         let place = place(&one.key, Some(&one.field));
         left.extend(new_secrets(one, &stack.loaded).iter().map(|secret| line(&one.key, secret, place.clone(), why)));
     }
-    let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
+    let broken = if files.is_empty() { broken } else { &self::broken(&stack.loaded) - &broken };
+    for name in &broken {
+        let flags = context.call.clone().with("env", [name.clone()]).settings();
+        let why = format!("trueup validate {}{flags}", safe::shell(&stack.directory));
+        context.output.notice(&format!("warning: `{name}` does not load any more; to see why: {why}"));
+    }
+    let status = if left.is_empty() && broken.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
     if taken.is_empty() && left.is_empty() {
         context.output.answer_line("No drift: nothing was changed outside.");
         return Ok(status);
@@ -172,6 +179,15 @@ fn shared(context: &Context, loaded: &Loaded, (name, directory): (&str, &str)) {
         let others = others.join(", ");
         context.output.notice(&format!("warning: the overlay {directory} also changes {others}, which {verb} it, too"));
     }
+}
+
+/// The environments that do not load.
+fn broken(loaded: &Loaded) -> BTreeSet<String> {
+    let loads = |name: &String| {
+        let options = LoadOptions { environment: Some(name.clone()), ..loaded.options().clone() };
+        load::directory(&loaded.root, &options).is_ok()
+    };
+    loaded.config.environments.keys().filter(|name| !loads(name)).cloned().collect()
 }
 
 /// The endpoints that were deleted outside.

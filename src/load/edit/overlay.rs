@@ -67,7 +67,7 @@ pub fn overlay_files<'l>(loaded: &'l Loaded, directory: &'l str) -> impl Fn(&Key
 /// Without a text it is to be removed by hand: in the file of the overlay that has a document of it, else in the overlay.
 pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option<(Arc<str>, Option<FileEdit>)> {
     let definition = loaded.desired.definitions.get(key)?;
-    let editor = OverlayEditor::new(loaded, directory);
+    let mut editor = OverlayEditor::new(loaded, directory);
     if editor.is_in(&definition.file) {
         return None;
     }
@@ -76,15 +76,8 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
     }
     let path = editor.path(key);
     let is_free = editor.check(&path).is_ok() && read(loaded, &path).is_empty();
-    let text = || format!("{REMOVE}: true\n{}", head(key)).into_bytes();
+    let mut text = || format!("{REMOVE}: true\n{}", editor.head(definition)).into_bytes();
     Some(if is_free { (path, Some(FileEdit { before: Vec::new(), now: text() })) } else { (directory.into(), None) })
-}
-
-/// What names a definition.
-fn head(key: &Key) -> String {
-    let kind = if key.kind.is_endpoint() { String::new() } else { format!("kind: {}\n", key.kind) };
-    let [name, namespace] = [key.name.as_str(), key.namespace.as_str()].map(|name| key_text(name, Surrounding::Block));
-    format!("{kind}metadata:\n  name: {name}\n  namespace: {namespace}\n")
 }
 
 /// The text of a file; empty where there is none.
@@ -123,14 +116,14 @@ impl FileParts {
         Self { before: text.into(), parts, of_key, is_vacant, is_changed: false }
     }
 
-    /// The part with the document of a key, and its text; a file without a document gets one.
-    fn part(&self, key: &Key) -> Option<(usize, String)> {
+    /// The part with the document of a key, and its text; a file without a document gets one that begins with `head`.
+    fn part(&self, key: &Key, head: &str) -> Option<(usize, String)> {
         if let Some(part) = self.of_key.get(&key.to_string()) {
             return Some((*part, self.parts[*part].clone()));
         }
         let comments = self.parts.concat();
         let end = if comments.is_empty() || comments.ends_with('\n') { "" } else { "\n" };
-        self.is_vacant.then(|| (0, format!("{comments}{end}{}", head(key))))
+        self.is_vacant.then(|| (0, format!("{comments}{end}{head}")))
     }
 
     /// What is read of the file to read a key.
@@ -191,6 +184,20 @@ impl<'l> OverlayEditor<'l> {
         SourceText::edited(&definition.file, &file.parts[part])
     }
 
+    /// What names a definition, as it is written: a variable has another value in an environment that extends this one.
+    fn head(&mut self, definition: &Definition) -> String {
+        let (key, source) = (&definition.endpoint.key, self.document(definition));
+        let of_key = |source| named(source, &self.variables).find(|(name, _)| *name == key.to_string());
+        let item = source.as_ref().and_then(of_key).map(|(_, item)| item);
+        let text = |part: &str, known: &str| {
+            let written = item.as_ref().and_then(|item| item.get("metadata")?.get(part)?.text());
+            key_text(written.unwrap_or(known), Surrounding::Block).replace("$${", "${")
+        };
+        let kind = if key.kind.is_endpoint() { String::new() } else { format!("kind: {}\n", key.kind) };
+        let (name, namespace) = (text("name", key.name.as_str()), text("namespace", key.namespace.as_str()));
+        format!("{kind}metadata:\n  name: {name}\n  namespace: {namespace}\n")
+    }
+
     /// Where a new document of a key is written.
     fn path(&self, key: &Key) -> Arc<str> {
         format!("{}/{}", self.directory, file_of(key)).into()
@@ -227,7 +234,8 @@ impl<'l> OverlayEditor<'l> {
         }
         let path = wanted.field.keys(wanted.key.kind).unwrap_or_else(|| vec!["spec".to_owned()]);
         let value = with_defaults(wanted.key.kind, &path, (&current, &wanted.live), as_written(wanted, &current));
-        let (part, mut text) = self.files[file].part(&wanted.key).ok_or(NotEditable::Shape)?;
+        let head = self.head(definition);
+        let (part, mut text) = self.files[file].part(&wanted.key, &head).ok_or(NotEditable::Shape)?;
         let mut changes = Vec::new();
         differences(wanted.key.kind, &path, (&current, &value), &mut changes);
         for (path, value) in &changes {
