@@ -174,11 +174,11 @@ impl<'a> PendingRun<'a> {
     }
 
     /// Makes the changes of the approved plan. Where it `is_later`, because a person was asked or other stacks were applied
-    /// since the plan was made, the gates that block are checked once more. `stop` becomes true when a person interrupts a
-    /// command about several stacks; each other run watches for itself.
+    /// since the plan was made, the gates that block and what it refers to are checked once more. `stop` becomes true when a
+    /// person interrupts a command about several stacks; each other run watches for itself.
     ///
     /// # Errors
-    /// A gate that blocks, a journal that cannot be begun.
+    /// A gate that blocks, a reference to what is gone by now, a journal that cannot be begun.
     pub async fn carry_out(
         &self,
         approved: ApprovedPlan<'_>,
@@ -187,6 +187,7 @@ impl<'a> PendingRun<'a> {
     ) -> Result<Outcome> {
         if is_later {
             self.check_gates(&self.plan, &self.trust.safeguards.gates.blocking()).await?;
+            refuse_lost_references(self.context, &self.connection, (&self.plan, &self.plan)).await?;
         }
         let progress = RunProgress::new(self.context, &self.plan);
         let (journal, options) = self.begin(&progress, stop, None).await?;
@@ -343,7 +344,7 @@ async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, 
     Ok(plan.counts(&read_again(connection, lists, "to count its objects").await?))
 }
 
-/// Refuses a plan of a file, or the rest of a run, that would write a reference to an object that is gone by now, as far as
+/// Refuses a plan that was made earlier, or the rest of a run, that would write a reference to an object that is gone by now, as far as
 /// the `whole` plan read its list, or that of the run which it undoes.
 ///
 /// # Errors

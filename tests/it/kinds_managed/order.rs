@@ -177,7 +177,7 @@ fn a_target_that_another_stack_of_the_call_defines_is_not_to_be_defined_again() 
         .run("plan pools")
         .code(1)
         .stderr_contains("`healthcheck:shop/alive` is neither defined nor live")
-        .stderr_contains("another stack of the repository defines it: apply that first");
+        .stderr_contains("the stack in checks defines it; to apply that first: trueup apply checks");
     stage.edit("pools/pool.yaml", "alive", "alife");
     stage.run("plan pools").code(1).stderr_contains("define it, or remove the reference");
     stage.edit("pools/pool.yaml", "alife", "alive");
@@ -322,6 +322,26 @@ spec:
     stage.run("plan . -o plan.json --quiet").code(0);
     stage.run("apply plan.json --yes --quiet").code(0).stderr_ignored();
     stage.run("rollback last --yes --quiet").code(0).stderr_ignored();
+}
+
+#[cfg(unix)]
+#[test]
+fn what_goes_while_a_person_is_asked_is_referred_to_by_no_write() {
+    for several in ["", " ../other"] {
+        let service = Service::start();
+        let stage = stack(&service).file("check.yaml", CHECK).file("spare.yaml", &CHECK.replace("alive", "spare"));
+        let stage = stage.applied(".").file("pool.yaml", POOL);
+        let stage = stage.file("../other/trueup.yaml", "stack: other\nnamespaces: [other]\nallow_empty: true\n");
+        let mut terminal = crate::terminal::Terminal::run(&stage, &format!("apply .{several}"));
+        terminal.wait_for("Type 'yes' to apply");
+        assert_eq!(service.send("DELETE", "/api/config/namespaces/shop/healthchecks/alive", None).0, 200);
+        let sent = service.requests("POST");
+        terminal.enter("yes");
+        let (code, screen) = terminal.end();
+        let gone = "`origin_pool:shop/cart` would refer to `healthcheck:shop/alive`, which is gone by now";
+        assert!(code == 6 && screen.contains(gone), "{code}: {screen}");
+        assert_eq!(service.requests("POST"), sent, "{screen}");
+    }
 }
 
 #[test]
