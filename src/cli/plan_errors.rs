@@ -7,6 +7,7 @@ use crate::load::{Diagnostic, Searches, SourceMap};
 use crate::model::{Key, Scope};
 use crate::plan::{BrokenReference, Plan, WrittenReference};
 use crate::report::facts::unread;
+use crate::report::safe;
 
 /// The error of a plan of which nothing could be read, for one reason; a report has nothing to add to it.
 pub fn unread(plan: &Plan) -> Option<CommandError> {
@@ -50,10 +51,10 @@ pub fn require_references(stack: &Stack<'_>, plan: &Plan) -> Result<()> {
     let searches = Searches::default();
     let (top, config) = (declared::top(&stack.loaded.root), &stack.loaded.config);
     let help = |target: &Key| {
-        if defined_elsewhere::keys(context, (&top, None), config, std::slice::from_ref(target)).get(target)
-            == Some(&None)
-        {
-            return "another stack of the repository defines it: apply that first".to_owned();
+        let mut elsewhere = defined_elsewhere::keys(context, (&top, None), config, std::slice::from_ref(target));
+        if let Some(Ok(directory)) = elsewhere.remove(target) {
+            let directory = safe::shell(&directory);
+            return format!("the stack in {directory} defines it; to apply that first: trueup apply {directory}");
         }
         match searches.nearest(&target.to_string(), defined.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),

@@ -278,7 +278,7 @@ fn written(formats: &'static [Format]) -> impl TypedValueParser<Value = WrittenR
 ///
 /// Creates come first, then replaces, then deletes, each after what it needs; deletes only when every create and
 /// replace of their namespace succeeded. Before each replace, trueup checks that the object has not changed since the plan.
-/// At the end it reads everything again and verifies that nothing differs.
+/// At the end it reads the lists that it changed again and verifies that what it wrote is there.
 ///
 /// Several stacks are planned first, approved once, and then applied one after the other. Nothing is sent if one of
 /// them cannot be planned, and a stack that fails stops those that have not begun. The same command again goes on.

@@ -313,9 +313,10 @@ impl<'r> TreeThen<'r> {
             let top = self.repository.top();
             let mut elsewhere = defined_elsewhere::keys(self.context, (top, Some(self.repository)), config, &keys);
             let deleted = defined_elsewhere::deleted(self.context, top, config, &keys);
-            elsewhere.extend(deleted.into_iter().map(|key| (key, None)));
-            let endpoints: Vec<Key> = keys.iter().filter(|key| !elsewhere.contains_key(key)).cloned().collect();
-            let unknown = elsewhere.into_iter().filter_map(|(key, reason)| Some((key, reason?))).collect();
+            let is_left = |key: &&Key| !elsewhere.contains_key(key) && !deleted.contains(key);
+            let endpoints: Vec<Key> = keys.iter().filter(is_left).cloned().collect();
+            elsewhere.retain(|key, _| !deleted.contains(key));
+            let unknown = elsewhere.into_iter().filter_map(|(key, known)| Some((key, known.err()?))).collect();
             let kinds: BTreeSet<KindName> = endpoints.iter().map(|key| key.kind).collect();
             let kinds_not_listed = kinds.difference(&config.kinds_with_endpoint()).copied().collect();
             Some(Some(LeftObjects { environment, endpoints, unknown, kinds_not_listed }))

@@ -194,32 +194,34 @@ fn gift(context: &Context, plan: &Plan, to: &str, key: &Key) -> Option<String> {
     Some(format!("trueup move --from {from} --to {to} --directory {directory} {key}{settings}"))
 }
 
-/// Those of `keys` that a stack below `top` defines now for the service of these settings, and those that one may define,
-/// with the reason why that is not known; a sparse working tree of `repository` lacks some.
+/// Those of `keys` that a stack below `top` defines now for the service of these settings, with its directory, and those that
+/// one may define, with the reason why that is not known; a sparse working tree of `repository` lacks some.
 pub fn keys(
     context: &Context,
     (top, repository): (&Path, Option<&Repository>),
     config: &Config,
     keys: &[Key],
-) -> BTreeMap<Key, Option<String>> {
+) -> BTreeMap<Key, Result<String, String>> {
     let service = Service::of(context, config);
     let declared = match context.tenants.declared(top) {
         Ok(declared) => declared,
-        Err(reason) => return keys.iter().map(|key| (key.clone(), Some(reason.clone()))).collect(),
+        Err(reason) => return keys.iter().map(|key| (key.clone(), Err(reason.clone()))).collect(),
     };
     let mut found = BTreeMap::new();
     for other in declared.iter() {
         let shown = context.environment.directory_from_here(&other.path);
         for definer in service.definers(other, None, keys).0 {
-            let unknown = definer.unknown(&shown);
-            let known: &mut Option<String> = found.entry(definer.key).or_insert_with(|| unknown.clone());
-            *known = known.take().and(unknown);
+            let known = definer.unknown(&shown).map_or_else(|| Ok(shown.clone()), Err);
+            let first: &mut Result<_, _> = found.entry(definer.key).or_insert_with(|| known.clone());
+            if first.is_err() {
+                *first = known;
+            }
         }
     }
     let left_out = repository.map(|repository| service.left_out(context, repository, keys));
     let all = |error: GitError| keys.iter().map(|key| (key.clone(), error.to_string())).collect();
     for (key, reason) in left_out.into_iter().flat_map(|left_out| left_out.unwrap_or_else(all)) {
-        found.entry(key).or_insert(Some(reason));
+        found.entry(key).or_insert(Err(reason));
     }
     found
 }
