@@ -402,7 +402,9 @@ impl Kind {
         let mut level = vec![path.try_fold(("spec", self.spec), step)?];
         let mut seen = BTreeSet::new();
         while !level.is_empty() {
-            let homes = || level.iter().filter(|(_, id)| message(id).field(key).is_some()).map(|(home, _)| *home);
+            // A `tenant` or a `kind` too many is not meant for the one reference that there is.
+            let has_it = |id: &str| !message(id).is_reference && message(id).field(key).is_some();
+            let homes = || level.iter().filter(|(_, id)| has_it(id)).map(|(home, _)| *home);
             if let Some(home) = homes().find(|home| is_given(home)).or_else(|| homes().next()) {
                 return Some(home);
             }

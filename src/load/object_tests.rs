@@ -73,6 +73,20 @@ fn a_reference_that_is_a_name_alone_is_shown_as_it_is_written() {
 }
 
 #[test]
+fn a_part_of_references_belongs_under_none_of_them() {
+    let metadata = |key: &str| {
+        pool(&format!("{SERVERS}  port: 80\n")).replace("namespace: shop", &format!("namespace: shop, {key}: x"))
+    };
+    let spec = |key: &str| pool(&format!("{SERVERS}  port: 80\n  {key}: x\n"));
+    for key in ["kind", "tenant"] {
+        for text in [metadata(key), spec(key)] {
+            let found = found(&text);
+            assert!(found.len() == 1 && !found[0].contains("belongs under"), "{found:?}");
+        }
+    }
+}
+
+#[test]
 fn the_key_of_a_map_of_numbers_is_one_in_its_range() {
     let host = |keys: &str| {
         let spec = format!("spec: {{domains: [a.example.com], proxy: HTTP_PROXY, custom_errors:\n{keys}}}");
