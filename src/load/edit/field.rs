@@ -148,9 +148,7 @@ impl Patch<'_> {
         let is_block = node.writing == ValueStyle::Collection && self.slice(range.clone())?.contains('\n');
         // The comment of a last line is that of its item.
         let end = if is_block { line_end(self.text, range.end) } else { range.end };
-        if matches!(node.writing, ValueStyle::Collection | ValueStyle::Flow)
-            && self.slice(range.start..end)?.contains('#')
-        {
+        if matches!(node.writing, ValueStyle::Collection | ValueStyle::Flow) && self.has_comment(range.start..end)? {
             return Err(NotEditable::Comment);
         }
         self.splice(range, text);
@@ -254,7 +252,7 @@ impl Patch<'_> {
         let behind = kept.map_or(all.len()..all.len(), |kept| kept + 1..all.len());
         ranges.extend(behind.filter(|at| gone(*at)).map(|at| end(at - 1)..end(at)));
         for range in ranges {
-            if self.slice(range.clone())?.contains('#') {
+            if self.has_comment(range.clone())? {
                 return Err(NotEditable::Comment);
             }
             self.splice(range, "");

@@ -111,6 +111,27 @@ impl<'a> Patch<'a> {
         self.text.get(range).ok_or(NotEditable::Shape)
     }
 
+    /// Whether a comment begins in a range: a `#` that is no character of a key or a text.
+    pub(super) fn has_comment(&self, range: Range<usize>) -> Result<bool, NotEditable> {
+        let signs = self.slice(range.clone())?.match_indices('#').map(|(at, _)| range.start + at);
+        Ok(signs.into_iter().any(|at| !self.is_text_at(self.root, at)))
+    }
+
+    fn is_text_at(&self, node: &WrittenNode, at: usize) -> bool {
+        let WrittenValue { place, key, value, writing, .. } = &node.value;
+        let text = match writing {
+            ValueStyle::Plain | ValueStyle::Quoted => value.clone(),
+            ValueStyle::Block => line_end(self.text, value.start)..value.end,
+            ValueStyle::Empty | ValueStyle::Collection | ValueStyle::Flow => 0..0,
+        };
+        let in_below = || node.below.values().any(|below| self.is_text_at(below, at));
+        match *place.file == *self.file {
+            true if key.contains(&at) || text.contains(&at) => true,
+            true => value.contains(&at) && in_below(),
+            false => in_below(),
+        }
+    }
+
     pub(super) fn splice(&mut self, range: Range<usize>, text: impl Into<String>) {
         self.splices.push(Splice { range, text: text.into() });
     }
@@ -139,14 +160,8 @@ impl<'a> Patch<'a> {
         let text = self.text;
         let lines = line_start(text, self.start(node))..line_end(text, node.value.end);
         let behind_key = if node.key.is_empty() { node.value.start } else { node.key.end };
-        let inside = match node.writing {
-            ValueStyle::Collection => lines.clone(),
-            ValueStyle::Flow => behind_key..node.value.end,
-            // A `#` in a scalar is a character of it.
-            ValueStyle::Block => behind_key..line_end(text, node.value.start),
-            ValueStyle::Empty | ValueStyle::Plain | ValueStyle::Quoted => behind_key..node.value.start,
-        };
-        if self.slice(inside)?.contains('#') {
+        let inside = if node.writing == ValueStyle::Collection { lines.clone() } else { behind_key..node.value.end };
+        if self.has_comment(inside)? {
             return Err(NotEditable::Comment);
         }
         self.splice(lines, "");

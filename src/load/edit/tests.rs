@@ -180,6 +180,53 @@ fn what_has_a_comment_inside_is_not_removed() {
 }
 
 #[test]
+fn a_sign_of_a_comment_within_a_text_is_none() {
+    let json = r#"{"metadata": {"name": "cart", "namespace": "shop", "annotations": {"a#": "issue #1", "b": " # c"}}, "spec": {"ip": "10.0.0.7"}}"#;
+    let less = json.replace("\"a#\": \"issue #1\", ", "");
+    assert_eq!(edited_in("a.json", json, &[("annotations.a#", Value::Null)]), less);
+    let annotated = |annotations: &str| {
+        format!(
+            "metadata:\n  name: cart\n  namespace: shop\n  annotations:\n    z: z\n{annotations}spec: {{ip: 10.0.0.7}}\n"
+        )
+    };
+    for text in
+        ["    a: x#y\n", "    a: ' # y'\n", "    a: |\n      # y\n", "    a: \"x\n      # y\"\n", "    a: x # y\n"]
+    {
+        let file = annotated(text);
+        assert_eq!(edited(&file, &[("annotations.a", Value::Null)]), annotated(""), "{file}");
+    }
+    for text in ["    a: | # y\n      # z\n", "    a:\n      # y\n      ' # z'\n"] {
+        assert_eq!(
+            refused(&[("a.yaml", &annotated(text))], "annotations.a", Value::Null),
+            NotEditable::Comment,
+            "{text}"
+        );
+    }
+    let head = "kind: route\nmetadata: {name: cart, namespace: shop}\nspec:\n  routes:\n  - match: [path: {prefix: /a}]\n    route_direct_response: {response_code: 200}\n";
+    let body = |body: &str| {
+        format!(
+            "{head}  - match: [path: {{regex: '/a[^#]*'}}]\n    route_direct_response:\n      response_body: {body}\n      response_code: 201\n"
+        )
+    };
+    for (text, is_left) in [
+        (body("a#b"), false),
+        (body("|\n        # a\n"), false),
+        (body("|\n        # a\n      # the code"), true),
+        (body("a # b"), true),
+    ] {
+        let loaded = loaded(&[("a.yaml", &text)]);
+        let (key, definition) = loaded.desired.definitions.first_key_value().expect("a definition");
+        let field = Field::of_unit("routes");
+        let live = json!([field.value(&definition.endpoint)[0]]);
+        let edits = adopt(&loaded, &[ValueToAdopt { key: key.clone(), field, live, unnamed: None, tenant: None }]);
+        match edits.left.first() {
+            Some(left) => assert!(is_left && left.2 == NotEditable::Comment, "{text}: {left:?}"),
+            None => assert!(!is_left && edits.files["a.yaml"].now == head.as_bytes(), "{text}: {:?}", edits.files),
+        }
+    }
+}
+
+#[test]
 fn a_prefix_list_keeps_its_order_and_comments() {
     let pool = |prefixes: &[&str]| json!({"snat_pool": {"prefixes": prefixes}});
     assert_eq!(
