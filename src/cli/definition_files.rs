@@ -9,7 +9,7 @@ use crate::cli::args::DefinitionFileArgs;
 use crate::cli::call::Call;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
-use crate::file::{FileError, FileMode, limit, slashed};
+use crate::file::{FileEdit, FileMode, limit, slashed};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
 use crate::load::{self, Config, LoadOptions, WantedKeys};
@@ -151,22 +151,23 @@ impl<'a> DefinitionTarget<'a> {
     /// stack; returns how many.
     ///
     /// # Errors
-    /// A file with another content exists and must not be replaced, or a file cannot be written.
+    /// A file with another content exists and must not be replaced, or a file cannot be written, or was edited meanwhile.
     pub fn write(&self, named: &BTreeSet<KindName>, files: &[DefinitionFile]) -> Result<usize> {
         let arguments = self.arguments;
         if files.is_empty() {
             return Ok(0);
         }
         let directory = crate::file::create_directory(&arguments.output).with_status(ExitStatus::Failed)?;
-        let mut news = Vec::new();
+        let mut edits = Vec::new();
         let mut there = Vec::new();
         for one in files {
-            match directory.read(&one.path, limit::SETTINGS) {
-                Ok(text) if text == one.text.as_bytes() => {}
-                Err(error) if error.is_missing() => news.push(one),
-                Ok(_) | Err(FileError::TooLarge { .. }) if arguments.overwrite => news.push(one),
-                Ok(_) | Err(FileError::TooLarge { .. }) => {
-                    there.push(arguments.output.join(&one.path).display().to_string());
+            let (path, now) = (Path::new(&one.path), one.text.as_bytes());
+            match directory.read(path, limit::SAVED) {
+                Ok(before) if before == now => {}
+                Ok(_) if !arguments.overwrite => there.push(arguments.output.join(path).display().to_string()),
+                Ok(before) => edits.push((path, FileEdit { before, now: now.into() })),
+                Err(error) if error.is_missing() => {
+                    edits.push((path, FileEdit { before: Vec::new(), now: now.into() }));
                 }
                 Err(error) => return Err(error).with_status(ExitStatus::Failed).hint("nothing was written"),
             }
@@ -187,14 +188,17 @@ impl<'a> DefinitionTarget<'a> {
             .chain(there)
             .collect();
         let schema = format!("{:#}\n", schema::of_kinds(kinds.into_iter().map(KindName::kind), DefinitionKind::Whole));
-        let mut written: Vec<(&Path, &[u8])> =
-            news.iter().map(|one| (Path::new(&one.path), one.text.as_bytes())).collect();
+        let new = edits.len();
         if arguments.schema.is_none() && !arguments.no_schema {
-            written.push((Path::new(SCHEMA), schema.as_bytes()));
+            edits.push((Path::new(SCHEMA), FileEdit { before: Vec::new(), now: schema.into() }));
         }
-        let check = |path: &Path, _: &&[u8]| directory.check_replace(path);
-        file::write_all(&written, check, |path, text| directory.replace(path, text, FileMode::Reproducible))?;
-        Ok(news.len())
+        let check = |path: &Path, _: &FileEdit| directory.check_replace(path);
+        let write = |path: &Path, edit: &FileEdit| match path == Path::new(SCHEMA) {
+            true => directory.replace(path, &edit.now, FileMode::Reproducible),
+            false => directory.edit(path, edit, FileMode::Reproducible),
+        };
+        file::write_all(&edits, check, write)?;
+        Ok(new)
     }
 
     /// Prints how many files there are and what to do next.

@@ -136,10 +136,10 @@ impl Directory {
     ///
     /// # Errors
     /// [`FileError::Edited`], and those of [`Directory::replace`].
-    pub fn edit(&self, below: impl AsRef<Path>, edit: &FileEdit) -> Result<(), FileError> {
+    pub fn edit(&self, below: impl AsRef<Path>, edit: &FileEdit, content: FileMode) -> Result<(), FileError> {
         let below = below.as_ref();
         let check = || self.check_edit(below, edit);
-        self.put(below, FileMode::Shared, |out| out.write_all(&edit.now), check)
+        self.put(below, content, |out| out.write_all(&edit.now), check)
     }
 
     /// Whether [`Directory::edit`] may put a file there, as far as that can be known before.

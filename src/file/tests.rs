@@ -245,17 +245,18 @@ fn an_edit_of_a_file_that_somebody_edited_meanwhile_leaves_it() {
     let (_kept, path) = place();
     let directory = Directory::open(&path).expect("a directory");
     let edit = |before: &str| FileEdit { before: before.into(), now: b"now".to_vec() };
+    let put = |edit: FileEdit| directory.edit("file", &edit, FileMode::Reproducible);
     let is_edited = |result| matches!(result, Err(FileError::Edited { .. }));
     // None is as good as an empty one.
-    assert!(is_edited(directory.edit("file", &edit("before"))));
-    directory.edit("file", &edit("")).expect("there is none");
+    assert!(is_edited(put(edit("before"))));
+    put(edit("")).expect("there is none");
     std::fs::write(path.join("file"), "others").expect("a file");
     for other in ["", "other", "others and more", "OTHERS"] {
         assert!(is_edited(directory.check_edit("file", &edit(other))), "{other}");
-        assert!(is_edited(directory.edit("file", &edit(other))), "{other}");
+        assert!(is_edited(put(edit(other))), "{other}");
     }
     assert_eq!(std::fs::read(path.join("file")).expect("a file"), b"others");
-    directory.edit("file", &edit("others")).expect("nobody edited it");
-    directory.edit("file", &edit("before")).expect("it is made already");
+    put(edit("others")).expect("nobody edited it");
+    put(edit("before")).expect("it is made already");
     assert_eq!(directory.names().expect("names"), ["file"]);
 }

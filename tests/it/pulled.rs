@@ -2,6 +2,7 @@
 //! it names.
 
 use std::collections::BTreeMap;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -473,6 +474,26 @@ fn what_a_directory_without_settings_defines_is_left_as_in_a_stack_whatever_lies
     assert_eq!(stage.read("objects/shop/search.yaml"), definition("shop/search", 81));
     stage.remove("objects/new.yaml");
     stage.run(pull).code(0).stdout_contains("Pulled 1 endpoint into").stderr_contains("not every file there");
+}
+
+#[test]
+fn a_file_that_somebody_saves_while_others_are_written_stays() {
+    let service = Service::start();
+    let names: Vec<String> = (0..300).map(|at| format!("e{at:03}")).collect();
+    let seeds = names.iter().map(|name| by_hand(name, 80));
+    service.plant(&seeds.collect());
+    let stage = Stage::new().at(&service);
+    let mut pull = stage.command(&["pull", "-n", "shop", "--kind", "endpoint", "-o", "out"]);
+    let mut pull = pull.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("trueup");
+    while !stage.path("out/shop/e000.yaml").exists() && pull.try_wait().is_ok_and(|ended| ended.is_none()) {
+        std::thread::yield_now();
+    }
+    stage.write("out/shop/e299.yaml", "mine\n");
+    let pull = pull.wait_with_output().expect("trueup ends");
+    assert_eq!(stage.read("out/shop/e299.yaml"), "mine\n");
+    // Saved after it was written, it is as it should be, too.
+    let errors = String::from_utf8_lossy(&pull.stderr);
+    assert!(pull.status.success() || errors.contains("e299.yaml` was edited meanwhile"), "{errors}");
 }
 
 #[test]

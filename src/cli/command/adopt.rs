@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cli::command::prelude::*;
-use crate::file::{Directory, FileEdit, real_path_or_given};
+use crate::file::{Directory, FileEdit, FileMode, real_path_or_given};
 use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::load::{self, LoadOptions, Loaded, SourceMap};
@@ -85,7 +85,8 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     let root = Directory::open(&stack.loaded.root).with_status(ExitStatus::Failed)?;
     let files: Vec<(&Path, &FileEdit)> = edits.files.iter().map(|(name, edit)| (Path::new(&**name), edit)).collect();
     let broken = if files.is_empty() { BTreeSet::new() } else { broken(&stack.loaded) };
-    file::write_all(&files, |path, edit| root.check_edit(path, edit), |path, edit| root.edit(path, edit))?;
+    let put = |path: &Path, edit: &FileEdit| root.edit(path, edit, FileMode::Shared);
+    file::write_all(&files, |path, edit| root.check_edit(path, edit), |path, edit| put(path, edit))?;
     // The lines of what is edited are others now.
     let now = load::directory(&stack.loaded.root, stack.loaded.options()).ok();
     let places = now.as_ref().map(SourceMap::new);

@@ -1,7 +1,7 @@
 //! `fmt`: writes definitions in canonical form, or checks that they are.
 
 use crate::cli::command::prelude::*;
-use crate::file::{Directory, FileError};
+use crate::file::{Directory, FileError, FileMode};
 use crate::load;
 
 /// Writes definitions in canonical form.
@@ -58,7 +58,7 @@ impl Execute for FmtArgs {
                 }
                 changed += 1;
                 if !self.check {
-                    directory.edit(&**path, edit).with_status(ExitStatus::Failed)?;
+                    directory.edit(&**path, edit, FileMode::Shared).with_status(ExitStatus::Failed)?;
                 }
                 context.output.answer_line(&shown(path));
             }
