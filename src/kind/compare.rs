@@ -4,8 +4,8 @@ use std::iter::zip;
 
 use serde_json::{Map, Value as Json};
 
-use super::fills::{Digested, digested_below, is_default_choice, is_empty, is_fill};
-use super::hidden::is_hidden;
+use super::fills::{Digested, digested_below, is_default_choice, is_fill, says_nothing};
+use super::hidden::{has_unknown, is_hidden};
 use super::items::align;
 use super::spec::{is_zero_of, keys_of, value_of, without_zeros};
 use super::spelling::PARTS;
@@ -164,11 +164,13 @@ pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>)
     if is_chosen {
         return None;
     }
-    let is_default = is_default_choice(message, group, key, is_empty(value));
+    // As the digest says it.
+    let is_empty = message.field(key).is_some_and(|field| says_nothing(field, value));
     Some(match () {
-        () if is_default && is_empty(value) => Open::Default,
-        // What is newer in an option without fields.
-        () if is_default => Open::Unnamed,
+        () if is_default_choice(message, group, key, is_empty) => {
+            // What is newer is in no digest.
+            if has_unknown(message, Keys::One(key, value)) { Open::Unnamed } else { Open::Default }
+        }
         () if group.is(GroupFlag::Filled) => Open::Difference,
         () => Open::Unnamed,
     })

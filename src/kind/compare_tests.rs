@@ -72,6 +72,26 @@ fn another_choice_than_the_filled_default_is_a_difference_where_the_definition_l
 }
 
 #[test]
+fn the_default_of_an_open_group_says_nothing_where_all_below_it_is_default_too() {
+    let left = |kind: &str, unit: &str, live: Json| {
+        let spec = crate::kind::find(kind).expect("a kind").message();
+        unnamed(spec, unit, &live, &Json::Null)
+    };
+    let mesh = |options: Json| left("site_mesh_group", "mesh_choice", json!({"full_mesh": options}));
+    let none = Vec::<String>::new();
+    assert_eq!(mesh(json!({})), none);
+    assert_eq!(mesh(json!({"data_plane_mesh": {}})), none);
+    assert_eq!(mesh(json!({"control_and_data_plane_mesh": {}})), ["full_mesh"]);
+    assert_eq!(mesh(json!({"data_plane_mesh": {"newer": 1}})), ["full_mesh"]);
+    let policy = |drop: &str| {
+        let spec = json!({"psp_spec": {"no_run_as_user": {}, drop: {}}});
+        left("k8s_pod_security_policy", "config_method_choice", spec)
+    };
+    assert_eq!(policy("no_drop_capabilities"), none);
+    assert_eq!(policy("newer"), ["psp_spec"]);
+}
+
+#[test]
 fn what_is_set_to_nothing_is_named() {
     let mut wanted = pool();
     wanted["advanced_options"] = json!({"connection_timeout": 0});

@@ -147,10 +147,12 @@ fn digested_in<'v>(field: &Field, value: &'v Json, namespace: &str) -> Digested<
 
 /// Whether a value has nothing but what the service puts into a field that is left out.
 pub(super) fn is_fill(field: &Field, value: &Json) -> bool {
-    match (field.message(), value) {
-        (Some(message), Json::Object(_)) => digested_below(message, Keys::of(value), "").is_empty(),
-        _ => is_zero_of(field, value),
-    }
+    is_zero_of(field, value) || says_nothing(field, value)
+}
+
+/// Whether a value is a mapping of which a digest covers nothing.
+pub(super) fn says_nothing(field: &Field, value: &Json) -> bool {
+    digested_in(field, value, "").is_empty()
 }
 
 /// Takes out of the value of a message what the service surely fills again in an object of `tenant`.
@@ -198,6 +200,6 @@ pub(super) fn is_default_choice(message: &Message, group: &Group, key: &str, is_
 }
 
 /// Whether a value is an empty mapping.
-pub(super) fn is_empty(value: &Json) -> bool {
+fn is_empty(value: &Json) -> bool {
     value.as_object().is_some_and(Map::is_empty)
 }
