@@ -586,7 +586,13 @@ impl Field {
     /// Whether no rule excludes this number of its enumeration.
     fn is_free(&self, number: Option<i32>) -> bool {
         let Some(number) = number.map(|number| number.to_string()) else { return true };
-        !self.rules.iter().any(|(_, rule)| matches!(rule, Rule::NotIn(numbers) if numbers.contains(&&*number)))
+        // What means none is not checked by what is allowed.
+        let is_none = || number == "0" && !self.is_list && matches!(self.kind, FieldKind::Enum(_));
+        self.rules.iter().all(|(_, rule)| match rule {
+            Rule::NotIn(numbers) => !numbers.contains(&&*number),
+            Rule::In(numbers) => numbers.contains(&&*number) || is_none() || self.is(Flag::Internal),
+            _ => true,
+        })
     }
 
     /// Whether its enumeration has this name, and no rule excludes it.

@@ -87,6 +87,18 @@ fn a_part_of_references_belongs_under_none_of_them() {
 }
 
 #[test]
+fn a_word_that_a_rule_excludes_is_refused_with_the_words_that_are_left() {
+    let policy = |action: &str| {
+        let spec = format!("rule_list: {{rules: [{{metadata: {{name: a}}, action: {action}}}]}}, any_proxy: {{}}");
+        found(&format!("kind: forward_proxy_policy\nmetadata: {{name: a, namespace: shop}}\nspec: {{{spec}}}\n"))
+    };
+    assert_eq!(policy("ALLOW"), Vec::<String>::new());
+    let refused = policy("NEXT_POLICY_SET");
+    assert!(refused[0].starts_with("3: unknown value `NEXT_POLICY_SET` for `action`"), "{refused:?}");
+    assert!(refused[0].ends_with("one of DENY, ALLOW"), "{refused:?}");
+}
+
+#[test]
 fn the_key_of_a_map_of_numbers_is_one_in_its_range() {
     let host = |keys: &str| {
         let spec = format!("spec: {{domains: [a.example.com], proxy: HTTP_PROXY, custom_errors:\n{keys}}}");

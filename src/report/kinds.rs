@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Kind, snake};
+use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Kind, Rule, snake};
 use crate::report::prelude::*;
 
 /// All kinds.
@@ -198,11 +198,12 @@ fn described(kind: &Kind, keys: &[String]) -> Result<Described, UnknownField> {
 
 impl DescribedField {
     fn new(above: &str, field: &Field, group: Option<&Group>) -> Self {
-        let mut allowed: Vec<String> = field.rules.iter().map(|(part, rule)| part.words(&rule.words())).collect();
-        if let FieldKind::Enum(id) = field.kind {
-            let names: Vec<&str> = kind::values(id).iter().map(|(name, _)| *name).collect();
-            allowed.insert(0, format!("one of {}", names.join(", ")));
-        }
+        let names: Vec<&str> = field.words().collect();
+        let of_names = (!names.is_empty()).then(|| format!("one of {}", names.join(", ")));
+        let is_of_names = |rule: &Rule| matches!(rule, Rule::In(_) | Rule::NotIn(_) | Rule::DefinedOnly);
+        let rules = field.rules.iter().filter(|(_, rule)| names.is_empty() || !is_of_names(rule));
+        let rules = rules.map(|(part, rule)| part.words(&rule.words()));
+        let mut allowed: Vec<String> = of_names.into_iter().chain(rules).collect();
         if let Some(group) = group {
             let least = if group.is(GroupFlag::Required) || group.is(GroupFlag::Needed) {
                 "exactly one"

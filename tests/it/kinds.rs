@@ -84,6 +84,23 @@ fn a_field_of_an_endpoint_is_explained_as_trueup_reads_it() {
 }
 
 #[test]
+fn the_words_of_a_field_are_those_that_a_definition_may_have() {
+    let stage = Stage::new();
+    let left = "  allowed  one of REGIONAL_EDGE, CUSTOMER_EDGE, NGINX_ONE\n";
+    stage.run("explain virtual_site.spec.site_type").code(0).stdout_contains(left);
+    // The one that means none is not checked.
+    let left = "  allowed  one of HTTP_PROXY, UDP_PROXY, SMA_PROXY\n";
+    stage.run("explain virtual_host.spec.proxy").code(0).stdout_contains(left);
+    let schema = stage.run("schema --kind virtual_site").code(0).json();
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    for (word, is_taken) in [("INVALID", false), ("0", false), ("NGINX_ONE", true), ("3", true)] {
+        let spec = json!({"site_type": word, "site_selector": {"expressions": ["a"]}});
+        let object = json!({"kind": "virtual_site", "metadata": {"name": "v", "namespace": "shop"}, "spec": spec});
+        assert_eq!(schema.is_valid(&object), is_taken, "{word}");
+    }
+}
+
+#[test]
 fn an_unknown_field_of_a_kind_is_named_with_the_nearest_one() {
     let stage = Stage::new();
     stage

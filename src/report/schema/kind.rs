@@ -138,7 +138,7 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
     };
     let mut schema = match &field.kind {
         kind if field.is_list => {
-            json!({"type": "array", "items": {"anyOf": [of(of_kind(kind), Part::Items), reference(VARIABLE)]}})
+            json!({"type": "array", "items": {"anyOf": [of(of_kind(field, kind), Part::Items), reference(VARIABLE)]}})
         }
         FieldKind::Map(kind) => {
             let are_numbers = rules().any(|(of, rule)| *of == Part::Keys && rule.is_about_numbers());
@@ -146,15 +146,12 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
             json!({
                 "type": "object",
                 "propertyNames": of(key, Part::Keys),
-                "additionalProperties": {"anyOf": [of(of_kind(kind), Part::Values), reference(UNSET)]},
+                "additionalProperties": {"anyOf": [of(of_kind(field, kind), Part::Values), reference(UNSET)]},
             })
         }
-        kind => of_kind(kind),
+        kind => of_kind(field, kind),
     };
-    // Which numbers of words are allowed is left to the loader.
-    if field.is_list || !matches!(field.kind, FieldKind::Enum(_)) {
-        schema = of(schema, Part::Value);
-    }
+    schema = of(schema, Part::Value);
     let mut forms = vec![schema];
     // A zero means nothing, but as the choice of an option.
     if !is_option && !field.is(Flag::Needed) && rules().any(|(of, _)| *of == Part::Value) {
@@ -178,7 +175,7 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
     schema
 }
 
-fn of_kind(kind: &FieldKind) -> Json {
+fn of_kind(field: &Field, kind: &FieldKind) -> Json {
     match kind {
         FieldKind::Bool => json!({"type": "boolean"}),
         FieldKind::Integer { bits, is_signed } => {
@@ -202,12 +199,13 @@ fn of_kind(kind: &FieldKind) -> Json {
         FieldKind::Message("") => json!({"type": "object", "maxProperties": 0}),
         FieldKind::Message(id) => reference(id),
         FieldKind::Enum(id) => {
-            let names: Vec<&str> = kind::values(id).iter().map(|(name, _)| *name).collect();
-            let numbers = kind::values(id).iter().filter_map(|(_, number)| *number);
+            let names: Vec<&str> = field.words().collect();
+            let values = kind::values(id).iter().filter(|(name, _)| names.contains(name));
+            let numbers = values.filter_map(|(_, number)| *number);
             let numbers: Vec<Json> = numbers.flat_map(|number| [number.into(), number.to_string().into()]).collect();
             json!({"anyOf": [{"enum": names}, {"enum": numbers}]})
         }
-        FieldKind::Map(value) => json!({"type": "object", "additionalProperties": of_kind(value)}),
+        FieldKind::Map(value) => json!({"type": "object", "additionalProperties": of_kind(field, value)}),
     }
 }
 
