@@ -212,9 +212,14 @@ impl DescribedField {
             };
             allowed.push(format!("{least} of {}", group.members.join(", ")));
         }
-        let of_group = group.filter(|group| !group.needs_choice()).and_then(|group| {
+        let of_group = group.filter(|group| !group.is(GroupFlag::Needed)).and_then(|group| {
             let default = group.default?;
-            let filled = if group.is(GroupFlag::Filled) { ", filled in by the service" } else { "" };
+            let filled = match group.is(GroupFlag::Filled) {
+                true => ", filled in by the service",
+                // The service refuses it where none is set.
+                false if group.is(GroupFlag::Required) => return None,
+                false => "",
+            };
             Some(format!("{default} where none of them is set{filled}"))
         });
         let default = field.default.map(str::to_owned).or(of_group);

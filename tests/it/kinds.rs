@@ -61,8 +61,10 @@ fn a_field_of_any_kind_is_explained() {
     let stage = Stage::new();
     stage.run("explain origin_pool.spec.port").code(0).stdout(
         "origin_pool.spec.port\n\n  type     whole number\n  allowed  1 to 65535; exactly one of port, automatic_port, \
-         lb_port\n  default  port where none of them is set\n",
+         lb_port\n  default  none\n",
     );
+    let of_group = "default  no_tls where none of them is set, filled in by the service\n";
+    stage.run("explain origin_pool.spec.no_tls").code(0).stdout_contains(of_group);
     // Lists and both spellings are passed through.
     stage
         .run("explain originPool.spec.originServers.publicIp.ip")
