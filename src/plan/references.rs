@@ -221,10 +221,16 @@ impl Plan {
         });
     }
 
-    /// The lists of what it writes references to and does not create, as far as `read` has them.
-    pub fn referred_lists(&self, read: &BTreeMap<Scope, ScopeState>) -> BTreeSet<Scope> {
+    /// The lists of what it writes references to and does not create, as far as `whole` is about them.
+    pub fn referred_lists(&self, whole: &Plan) -> BTreeSet<Scope> {
         let lists = self.referred().flat_map(|(.., keys)| keys).map(|key| Scope::from(&key));
-        lists.filter(|list| read.contains_key(list)).collect()
+        lists.filter(|list| whole.is_about(list)).collect()
+    }
+
+    /// Whether it read a list. One that undoes a run reads what it writes, and is about all of those namespaces.
+    pub(super) fn is_about(&self, list: &Scope) -> bool {
+        let is_beside = |read: &Scope| self.undone().is_some() && read.namespace == list.namespace;
+        self.scope.contains_key(list) || self.scope.keys().any(is_beside)
     }
 
     /// A reference that this part of a plan, which was made earlier, would write to an object that is gone by now, as far as

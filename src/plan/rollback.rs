@@ -38,7 +38,7 @@ impl UndoneRun<'_> {
             let mut targets = waves::targets(&before.endpoint);
             targets.retain(|target| change.action.deletes() || references::writes(change, target));
             let keys = targets.iter().flat_map(|target| waves::candidates(target, &write.key.namespace));
-            lists.extend(keys.map(|key| Scope::from(&key)).filter(|list| self.plan.scope.contains_key(list)));
+            lists.extend(keys.map(|key| Scope::from(&key)).filter(|list| self.plan.is_about(list)));
         }
         lists
     }

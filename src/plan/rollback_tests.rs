@@ -217,7 +217,7 @@ fn nothing_is_created_again_whose_target_is_gone_and_so_is_what_needs_it() {
 #[test]
 fn a_rollback_reads_the_lists_of_what_it_writes_and_of_what_that_may_refer_to_again() {
     let [check, pool, _] = chain();
-    let lists = |change: Change| {
+    let lists_of = |change: Change, origin: PlanOrigin, read: &[&LiveObject]| {
         let state = || ScopeState {
             read: ScopeRead::Complete { live: 1, owned: 1, removable: 1 },
             definitions: 0,
@@ -225,11 +225,13 @@ fn a_rollback_reads_the_lists_of_what_it_writes_and_of_what_that_may_refer_to_ag
             pruned: true,
             selected: true,
         };
-        let scope = [&check, &pool].map(|live| (Scope::from(&live.endpoint.key), state())).into();
-        let plan = Plan { changes: vec![change], scope, ..Plan::default() };
+        let scope = read.iter().map(|live| (Scope::from(&live.endpoint.key), state())).collect();
+        let source = PlanSource { origin, ..PlanSource::default() };
+        let plan = Plan { changes: vec![change], scope, source, ..Plan::default() };
         let lists = undone(&plan, &RunId::new("run-1").expect("an id")).lists();
         lists.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
+    let lists = |change: Change| lists_of(change, PlanOrigin::default(), &[&check, &pool]);
     let replaced = |unit: &str| {
         let fields = vec![FieldChange::new(Field::of_unit(unit), Json::Null, Json::Null, Cause::Pending)];
         let action = Action::Replace { fields, adopts: false, before: BeforeImage::of(&pool) };
@@ -238,6 +240,10 @@ fn a_rollback_reads_the_lists_of_what_it_writes_and_of_what_that_may_refer_to_ag
     assert_eq!(lists(deleted(&pool)), ["healthcheck:shop", "origin_pool:shop"]);
     assert_eq!(lists(replaced("healthcheck")), ["healthcheck:shop", "origin_pool:shop"]);
     assert_eq!(lists(replaced("port_choice")), ["origin_pool:shop"]);
+    // The plan of a rollback read what it wrote, and may have deleted what refers to anything of its namespace.
+    let origin = PlanOrigin::Rollback(RunId::new("run-0").expect("an id"));
+    assert_eq!(lists_of(deleted(&pool), origin, &[&pool]), ["healthcheck:shop", "origin_pool:shop"]);
+    assert_eq!(lists_of(deleted(&pool), PlanOrigin::default(), &[&pool]), ["origin_pool:shop"]);
 }
 
 #[test]

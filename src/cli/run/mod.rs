@@ -355,8 +355,8 @@ pub async fn refuse_lost_references(
     (whole, rest): (&Plan, &Plan),
 ) -> Result<()> {
     let undone = policy::undone_run(context, whole).await?;
-    let read = undone.as_ref().map_or(&whole.scope, |record| &record.header.plan.scope);
-    let live = read_again(connection, rest.referred_lists(read).into_iter(), "to find what the plan refers to").await?;
+    let lists = rest.referred_lists(undone.as_ref().map_or(whole, |record| &record.header.plan));
+    let live = read_again(connection, lists.into_iter(), "to find what the plan refers to").await?;
     let Some(WrittenReference { by, target, .. }) = rest.lost_reference(whole, &live) else { return Ok(()) };
     Err(error!(Refused, "`{by}` would refer to `{target}`, which is gone by now")
         .hint("plan again: the new plan says what to do about it")
