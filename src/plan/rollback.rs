@@ -288,8 +288,11 @@ impl Undo<'_, '_> {
         let reset = applied.into_iter().flat_map(|applied| diff::reset(&live.endpoint, original, applied));
         let reset = reset.filter(|field| wrote.contains(field));
         let fields: BTreeSet<Field> = fields.into_iter().chain(rewritten).chain(reset).collect();
-        let is_all_left = !left.is_empty() && fields.is_empty();
-        if is_all_left && annotations.iter().all(|field| *field == Field::Annotation(APPLIED.to_owned())) {
+        let is_of_left = |field: &Field| !left.is_empty() && *field == Field::Annotation(APPLIED.to_owned());
+        // Which run wrote it is no matter.
+        let was = Ownership::read(&original.annotations);
+        let is_as_before = || was.zip(ownership.as_ref()).is_some_and(|(was, now)| now.fits(&was));
+        if fields.is_empty() && (annotations.iter().all(is_of_left) || is_as_before()) {
             return;
         }
         let kind = self.change.key.kind;

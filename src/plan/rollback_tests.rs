@@ -197,6 +197,25 @@ fn the_undo_of_the_first_object_of_a_kind_empties_no_namespace() {
 }
 
 #[test]
+fn what_is_as_it_was_before_the_run_needs_no_annotation_of_another_run() {
+    let of = |name: &str, run: &str| {
+        let mut live = annotated(live(endpoint(name, 81)), &endpoint(name, 80), Some(STACK));
+        let applied = live.endpoint.annotations.get_mut(APPLIED).expect("an annotation");
+        let words: Vec<&str> = applied.split(' ').collect();
+        *applied = [words[0], run].into_iter().chain(words[2..].iter().copied()).collect::<Vec<_>>().join(" ");
+        live
+    };
+    let before = BeforeImage::of(&of("a", "2026-11-25T08-00-00-000-0000"));
+    let field = Field::of_unit("port");
+    let fields = vec![FieldChange::new(field, json!(81), json!(80), Cause::Drift)];
+    let ownership = Some(OwnershipAnnotations::of(&before.endpoint));
+    let replace = Action::Replace { fields, adopts: false, before };
+    let replace = Change { ownership, ..Change::new(endpoint("a", 80).key, replace) };
+    let plan = rolled_back(vec![replace], vec![of("a", "run-1")], &[]);
+    assert!(plan.changes.is_empty() && plan.blocked.is_empty(), "{plan:?}");
+}
+
+#[test]
 fn nothing_is_created_again_whose_target_is_gone_and_so_is_what_needs_it() {
     let [check, pool, balancer] = chain();
     let other = annotated(
