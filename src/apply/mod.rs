@@ -17,7 +17,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub use options::{ApplyOptions, Clock, PollPolicy};
+pub use options::{ApplyOptions, PollPolicy};
 
 use crate::api::Writer;
 use crate::plan::ApprovedPlan;

@@ -1,12 +1,11 @@
 //! The settings of one run: how many changes at once, how long verification polls, and the clock.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 
 use crate::api::Timing;
-use crate::model::{RunId, SealedSecrets};
+use crate::model::{Clock, RunId, SealedSecrets};
 use crate::plan::Ignore;
 
 /// How a run is made.
@@ -44,25 +43,5 @@ pub struct PollPolicy {
 impl Default for PollPolicy {
     fn default() -> Self {
         Self { first: Duration::from_millis(250), whole: Duration::from_secs(15) }
-    }
-}
-
-/// What time it is, as the caller gives it.
-#[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>);
-
-impl Clock {
-    /// A clock.
-    #[must_use]
-    pub fn new(now: impl Fn() -> jiff::Timestamp + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now))
-    }
-
-    pub(super) fn now(&self) -> jiff::Timestamp {
-        (self.0)()
-    }
-
-    pub(super) fn since(&self, earlier: jiff::Timestamp) -> Duration {
-        Duration::try_from(self.now().duration_since(earlier)).unwrap_or_default()
     }
 }

@@ -2,6 +2,7 @@
 //! are. Values are canonical by construction (host names lower-case, prefixes without the bits behind them, selectors in normal
 //! form), so that comparing two objects is comparing two values. No IO.
 
+mod clock;
 mod desired;
 pub(crate) mod document;
 mod field;
@@ -27,6 +28,7 @@ mod wire;
 mod word;
 
 pub use crate::kind::{Selector, SelectorError};
+pub use clock::Clock;
 pub use desired::{Definition, Desired, SealedSecrets, SourceLocation};
 pub use document::{DocumentError, ValueDigest, kind_of};
 pub use field::{Field, FieldError};

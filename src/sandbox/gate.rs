@@ -12,10 +12,10 @@ use axum::response::IntoResponse;
 use serde_json::Value;
 
 use super::answer::{Answer, Code, ErrorResponse};
-use super::clock::written;
 use super::fault::{Call, Cut, FaultAction, inject};
 use super::log::{LogEntry, Trace};
 use super::server::Disconnect;
+use super::timestamp::written;
 use super::{SandboxState, Shared, operation};
 
 /// The gate of the service's own paths.

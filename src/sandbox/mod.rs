@@ -8,7 +8,6 @@
 
 mod admin;
 mod answer;
-mod clock;
 mod fault;
 mod gate;
 mod log;
@@ -21,6 +20,7 @@ mod query;
 mod router;
 mod server;
 mod store;
+mod timestamp;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -32,7 +32,6 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use clock::Clock;
 pub use fault::{Scenario, ScenarioError};
 pub use log::{LogEntry, RequestEffect};
 pub use object::{Deletion, Referrer, Seed, SeedMetadata, ViewReference};
@@ -40,6 +39,7 @@ pub use options::{RequiredToken, SandboxOptions};
 pub use query::{EventLanguage, Tenant, TenantError};
 pub use store::{Storage, StoreError};
 
+use crate::model::Clock;
 use answer::ErrorResponse;
 use fault::Faults;
 use log::Log;

@@ -6,11 +6,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::clock::Clock;
 use super::fault::Scenario;
 use super::object::Deletion;
 use super::query::Tenant;
 use super::store::Storage;
+use crate::model::Clock;
 
 /// The options of a sandbox.
 #[derive(Clone, Debug)]

@@ -16,13 +16,13 @@ use tokio::sync::watch;
 
 use super::phases;
 use super::service::{CheckedNamespace, ObjectService, WriteTurn};
-use super::{ApplyOptions, Clock, PollPolicy};
+use super::{ApplyOptions, PollPolicy};
 use crate::api::{
     ApiError, CurrentState, ErrorStatus, Failure, Operation, RetryClass, Timing, WriteDeparture, WriteFailure, decide,
 };
 use crate::model::{
-    Definition, Desired, Json, Key, ListRead, Live, LiveItem, LiveObject, Namespace, Object, RelatedObject, RunId,
-    Scope, UnsupportedItem,
+    Clock, Definition, Desired, Json, Key, ListRead, Live, LiveItem, LiveObject, Namespace, Object, RelatedObject,
+    RunId, Scope, UnsupportedItem,
 };
 use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, Selection};
 use crate::run::{

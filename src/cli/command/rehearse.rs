@@ -5,11 +5,12 @@ use std::cell::Cell;
 
 use crate::api::Timing;
 use crate::api::snapshot::{self, ReferrerReads};
-use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
+use crate::apply::{self, ApplyOptions, PollPolicy};
 use crate::cli::command::prelude::*;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::rehearsal::{self, NoRecorder};
 use crate::journal;
+use crate::model::Clock;
 use crate::plan::{Allowances, Approval, GuardName, Ignore, Plan};
 use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;

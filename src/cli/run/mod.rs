@@ -14,7 +14,7 @@ use std::path::Path;
 use tokio::sync::watch;
 
 use crate::api::Timing;
-use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
+use crate::apply::{self, ApplyOptions, PollPolicy};
 use crate::cli::args::{ApplyArgs, ApprovalArgs, ScopeArgs};
 use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
@@ -26,7 +26,7 @@ use crate::gate;
 use crate::journal::{self, Journal};
 use crate::load::Config;
 use crate::model::policy::{GateMode, Gates, Safeguards};
-use crate::model::{Key, Live, RunId, Scope};
+use crate::model::{Clock, Key, Live, RunId, Scope};
 use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan, WrittenReference};
 use crate::report::facts::plan::resume_of;
 use crate::report::{self, Applied, Format, TextView};

@@ -15,9 +15,9 @@ use crate::cli::settings::{self, Address, ServiceLocation};
 use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, file};
 use crate::file::limit;
 use crate::load::Config;
-use crate::model::Layout;
+use crate::model::{Clock, Layout};
 use crate::plan;
-use crate::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Scenario, Storage};
+use crate::sandbox::{self, RequiredToken, Running, SandboxOptions, Scenario, Storage};
 
 /// Requests of a rehearsal that are recorded, to count those that met a fault.
 const REHEARSED_REQUESTS: usize = 1_000_000;

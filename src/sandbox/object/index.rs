@@ -15,10 +15,11 @@ use super::reference::References;
 use super::served::ServedObject;
 use super::spec::{self, Reader, Verb, WriteMode};
 use crate::kind::{Part, Rule};
+use crate::model::Clock;
 use crate::model::share::locked;
 use crate::sandbox::answer::{Code, ErrorResponse};
-use crate::sandbox::clock::{Clock, written};
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
+use crate::sandbox::timestamp::written;
 
 const COUNTERS: &str = "counter";
 /// Of all objects; the name is from when endpoints were the only ones.

@@ -16,7 +16,7 @@ use super::record::{Referrer, StoredObject, ViewReference, raw_json, strings};
 use super::served::{ListContents, ServedObject};
 use super::spec::{Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
-use crate::sandbox::clock::written;
+use crate::sandbox::timestamp::written;
 
 /// An object to be added, over an existing one of its name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -15,8 +15,8 @@ use super::reference::{derived_uid, referred};
 use super::rule;
 use crate::kind::{self, Described, Field, FieldKind, Flag, Group, GroupFlag, Ordered, Part};
 use crate::sandbox::answer::ErrorResponse;
-use crate::sandbox::clock::written;
 use crate::sandbox::message::{BodyPath, REQUIRED, Rule, Sent, camel};
+use crate::sandbox::timestamp::written;
 
 type Object = Map<String, Value>;
 

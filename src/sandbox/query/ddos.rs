@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::time::{self, TimeWindow};
 use crate::sandbox::answer::ErrorResponse;
-use crate::sandbox::clock;
 use crate::sandbox::message::Sent;
+use crate::sandbox::timestamp;
 
 /// How far back a list without a start reaches.
 const DEFAULT_REACH: SignedDuration = SignedDuration::from_hours(3 * 24);
@@ -31,10 +31,10 @@ pub struct DdosEvent {
     pub network_id: String,
     #[serde(default)]
     pub mitigation_id: String,
-    #[serde(deserialize_with = "time::required", serialize_with = "clock::serialize")]
+    #[serde(deserialize_with = "time::required", serialize_with = "timestamp::serialize")]
     pub start_time: Timestamp,
     /// Null until the attack ends.
-    #[serde(default, deserialize_with = "time::optional", serialize_with = "clock::serialize_optional")]
+    #[serde(default, deserialize_with = "time::optional", serialize_with = "timestamp::serialize_optional")]
     pub end_time: Option<Timestamp>,
     #[serde(default)]
     pub has_attachment: bool,
@@ -60,9 +60,9 @@ pub struct Attachment {
     /// A number in a string, as every integer of 64 bits.
     #[serde(default = "zero", deserialize_with = "digits")]
     pub size_bytes: String,
-    #[serde(default, deserialize_with = "time::optional", serialize_with = "clock::serialize_optional")]
+    #[serde(default, deserialize_with = "time::optional", serialize_with = "timestamp::serialize_optional")]
     pub start_time: Option<Timestamp>,
-    #[serde(default, deserialize_with = "time::optional", serialize_with = "clock::serialize_optional")]
+    #[serde(default, deserialize_with = "time::optional", serialize_with = "timestamp::serialize_optional")]
     pub end_time: Option<Timestamp>,
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::event::store::WHOLE_TENANT;
 use super::time::{self, shifted};
-use crate::sandbox::clock::written;
+use crate::sandbox::timestamp::written;
 
 /// How much of its stage an upgrade has done when it fails.
 const FAILS_AT: f64 = 0.6;

@@ -4,8 +4,8 @@ use serde_json::json;
 use trueup::api::{
     self, BaseUrl, Certainty, ClientSettings, Operation, Request, ResponseFormat, Secret, Timing, Writer,
 };
-use trueup::model::{Key, Layout, ListRead, LiveItem, Namespace, ReferredDelete, Scope};
-use trueup::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Storage};
+use trueup::model::{Clock, Key, Layout, ListRead, LiveItem, Namespace, ReferredDelete, Scope};
+use trueup::sandbox::{self, RequiredToken, Running, SandboxOptions, Storage};
 
 use super::{OneTry as _, TOKEN, cart, shop, written};
 

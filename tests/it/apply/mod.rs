@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
 use trueup::api::{self, BaseUrl, ClientSettings, Secret, Timing, Writer};
-use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
+use trueup::apply::{self, ApplyOptions, PollPolicy};
 use trueup::journal::{self, Journal, JournalError};
-use trueup::model::{Key, Layout, ListRead, Live, LiveItem, Namespace, Object, RunId, Scope};
+use trueup::model::{Clock, Key, Layout, ListRead, Live, LiveItem, Namespace, Object, RunId, Scope};
 use trueup::plan::{self, Allowances, Approval, Ignore, Plan, PlanInput, RollbackInput, Selection, ServiceId};
 use trueup::run::{ChangeResult, Outcome, RunEvent, RunHeader, RunObserver, RunRecord, RunTrigger};
 use trueup::sandbox::{self, RequiredToken, Running, Storage};
@@ -70,7 +70,7 @@ fn writer(running: &Running) -> Writer {
 impl Bench {
     async fn start() -> Self {
         let seconds = AtomicI64::new(1_764_663_926);
-        let clock = sandbox::Clock::new(move || Timestamp::new(seconds.fetch_add(1, Ordering::Relaxed), 0).unwrap());
+        let clock = Clock::new(move || Timestamp::new(seconds.fetch_add(1, Ordering::Relaxed), 0).unwrap());
         let options = sandbox::SandboxOptions::new(Storage::Memory, RequiredToken::new(TOKEN), clock);
         let running = sandbox::start(options).await.unwrap();
         let state = tempfile::tempdir().unwrap();

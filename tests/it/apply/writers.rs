@@ -8,7 +8,7 @@ use fastrand::Rng;
 use serde_json::Value;
 use tokio::sync::watch;
 use trueup::api::{BaseUrl, ClientSettings, Secret, Timing, Writer};
-use trueup::model::{Key, Layout};
+use trueup::model::{Clock, Key, Layout};
 use trueup::run::ChangeResult;
 use trueup::sandbox::{self, LogEntry, RequestEffect, RequiredToken, Storage};
 
@@ -18,7 +18,7 @@ const ENDPOINTS: usize = 100;
 const WRITERS: usize = 4;
 
 async fn bench() -> Bench {
-    let clock = sandbox::Clock::new(jiff::Timestamp::now);
+    let clock = Clock::new(jiff::Timestamp::now);
     let mut options = sandbox::SandboxOptions::new(Storage::Memory, RequiredToken::new(TOKEN), clock);
     options.log_size = 10_000_000;
     let running = sandbox::start(options).await.unwrap();

@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jiff::Timestamp;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use trueup::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Storage};
+use trueup::model::Clock;
+use trueup::sandbox::{self, RequiredToken, Running, SandboxOptions, Storage};
 
 const TOKEN: &str = "correct-horse";
 

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use trueup::sandbox::{Clock, Tenant};
+use trueup::model::Clock;
+use trueup::sandbox::Tenant;
 
 use super::query::bench;
 use super::schema::{FILES, Facts, document};

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
-use trueup::sandbox::{self, Clock, LogEntry, RequiredToken, Running, SandboxOptions, Storage};
+use trueup::model::Clock;
+use trueup::sandbox::{self, LogEntry, RequiredToken, Running, SandboxOptions, Storage};
 
 use super::other_kind;
 

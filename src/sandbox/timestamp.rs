@@ -1,33 +1,7 @@
-//! Where the sandbox reads the time. The caller passes the source in, so that a test decides what
-//! time it is and an upgrade or an expiring scroll id can be watched without waiting.
-
-use std::fmt;
-use std::sync::Arc;
+//! Times as the sandbox writes them.
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
-
-/// A source of wall-clock time, cheap to clone and shared by every part of the sandbox.
-#[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
-
-impl Clock {
-    /// Reads the time from `source`, which may be called from any thread.
-    pub fn new(source: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Self(Arc::new(source))
-    }
-
-    /// The time now.
-    pub fn now(&self) -> Timestamp {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for Clock {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Clock")
-    }
-}
 
 /// RFC 3339 with `Z` and 0, 3, 6 or 9 digits of a second, the form in which proto3 JSON has every timestamp.
 pub fn written(time: Timestamp) -> String {

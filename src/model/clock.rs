@@ -1,0 +1,35 @@
+//! What time it is, as the caller gives it: a test decides, and an upgrade or an expiring scroll id is watched without
+//! waiting.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+/// A source of wall-clock time, cheap to clone and shared by every part of a run or of a sandbox.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl Clock {
+    /// Reads the time from `source`, which may be called from any thread.
+    pub fn new(source: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self(Arc::new(source))
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Timestamp {
+        (self.0)()
+    }
+
+    /// How long it is since `earlier`; nothing where the clock was set back.
+    pub fn since(&self, earlier: Timestamp) -> Duration {
+        Duration::try_from(self.now().duration_since(earlier)).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Clock")
+    }
+}
