@@ -29,7 +29,7 @@ mod soundness;
 mod waves;
 
 pub use crate::model::Cause;
-pub use crate::model::policy::{GuardName, Prune};
+pub use crate::model::policy::{GuardName, KeyAllowance, Prune};
 pub use approve::{Approval, ApprovalError, ApprovedPlan};
 pub use attribute::{DefinitionHistory, ONLY_THIS_CHANGE};
 pub use blocked::{BlockReason, BlockedChange, BrokenReference, Unchangeable, WrittenReference};

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize as _;
 
 use super::{
-    Action, ActionKind, BeforeImage, BlockReason, BlockedChange, Cause, Change, FieldChange, NamedCommits, Note,
-    OwnershipAnnotations, Plan, PlanInput, Prune, ScopeRead, ScopeState, Selection, Unchangeable, owner::Owner,
+    Action, ActionKind, BeforeImage, BlockReason, BlockedChange, Cause, Change, FieldChange, KeyAllowance,
+    NamedCommits, Note, OwnershipAnnotations, Plan, PlanInput, Prune, ScopeRead, ScopeState, Selection, Unchangeable,
+    owner::Owner,
 };
 use crate::diff::{self, CompareOptions, Difference};
 use crate::kind;
@@ -194,21 +195,23 @@ impl NamespaceBuilder<'_, '_> {
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
         let fixed = |Difference { field, live, desired }: &Difference| field.fixed(key.kind, live, desired);
         let fixed = differences.iter().find_map(fixed);
-        let may_recreate = fixed.is_some() && self.input.allow.recreate(key);
+        let may_recreate = fixed.is_some() && self.input.allow.key(KeyAllowance::Recreate, key);
         self.note_unlike(live, definition, &differences, options);
         let change = self.change(definition, live, ownership.as_ref(), &differences, &ignored);
         let change = change.map(|change| if may_recreate { change.recreating(definition) } else { change });
         let selected = self.input.selection.selects(key, Some(definition), Some(item));
         // What has another owner is not part of any share, and what is going is not ours to count.
         let counts = live.owner_view.is_none() && !live.deleting;
-        let is_blocked_foreign = matches!(owner, Owner::Foreign(_)) && !self.input.allow.foreign_stack(key);
+        let is_blocked_foreign =
+            matches!(owner, Owner::Foreign(_)) && !self.input.allow.key(KeyAllowance::ForeignStack, key);
         self.owned += usize::from(counts && !is_blocked_foreign);
         self.removable += usize::from(counts && owner.is_ours());
         let fixed = fixed.filter(|_| !may_recreate).map(|path| Unchangeable::Immutable { path });
         let missing = || change.as_ref()?.missing_secret(&definition.endpoint);
         let missing = || missing().map(|path| Unchangeable::SecretMissing { path });
         let reason = blocked(live, change.as_ref()).or_else(missing).or(fixed).map(BlockReason::Unchangeable);
-        let is_protected = may_recreate && live.endpoint.is_protected() && !self.input.allow.protected(key);
+        let is_protected =
+            may_recreate && live.endpoint.is_protected() && !self.input.allow.key(KeyAllowance::Protected, key);
         if let Some(reason) = reason.or(is_protected.then_some(BlockReason::Protected)) {
             let blocked = BlockedChange::new(key.clone(), reason, change);
             return self.block(blocked, Some(definition), Some(item));
@@ -348,7 +351,7 @@ impl NamespaceBuilder<'_, '_> {
             // Written by trueup for this key, and defined by this stack: it is plain whose it is.
             Owner::Ours | Owner::Unverified | Owner::Moved(_) | Owner::Unstacked => true,
             Owner::Nobody | Owner::Copied => self.plan.settings.adopt,
-            Owner::Foreign(_) => self.input.allow.foreign_stack(&key),
+            Owner::Foreign(_) => self.input.allow.key(KeyAllowance::ForeignStack, &key),
         };
         if !self.annotates() || !takes_over {
             return None;
@@ -403,7 +406,9 @@ impl NamespaceBuilder<'_, '_> {
         }
         let cause = match (owner, prune) {
             (Owner::Foreign(_), _) => return,
-            (Owner::Moved(from), Prune::Owned | Prune::All) if !self.input.allow.unverified(&key) => {
+            (Owner::Moved(from), Prune::Owned | Prune::All)
+                if !self.input.allow.key(KeyAllowance::Unverified, &key) =>
+            {
                 let from = from.to_owned();
                 return self.plan.notes.push(Note::Awaited { key, from });
             }
@@ -415,11 +420,13 @@ impl NamespaceBuilder<'_, '_> {
             (_, _) => return self.plan.notes.push(Note::Unmanaged { key }),
         };
         // With `prune: all` it would go as well if it were a copy.
-        let unverified = owner == Owner::Unverified && prune == Prune::Owned && !self.input.allow.unverified(&key);
+        let unverified = owner == Owner::Unverified
+            && prune == Prune::Owned
+            && !self.input.allow.key(KeyAllowance::Unverified, &key);
         self.owned += 1;
         let action = Action::Delete { before: BeforeImage::of(live), referrers: Vec::new() };
         let change = Change { cause: Some(cause), ..Change::new(key.clone(), action) };
-        if live.endpoint.is_protected() && !self.input.allow.protected(&key) {
+        if live.endpoint.is_protected() && !self.input.allow.key(KeyAllowance::Protected, &key) {
             self.block(BlockedChange::new(key, BlockReason::Protected, Some(change)), None, Some(item));
         } else if unverified {
             self.block(BlockedChange::new(key, BlockReason::Unverified, Some(change)), None, Some(item));

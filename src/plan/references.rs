@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Action, ActionKind, Allowances, BlockReason, BlockedChange, BrokenReference, Change, Plan, PlanInput, ScopeRead,
-    ScopeState, WrittenReference, waves,
+    Action, ActionKind, Allowances, BlockReason, BlockedChange, BrokenReference, Change, KeyAllowance, Plan, PlanInput,
+    ScopeRead, ScopeState, WrittenReference, waves,
 };
 use crate::kind::Target;
 use crate::model::{Definition, Key, ListRead, Live, Scope};
@@ -93,7 +93,7 @@ fn block_deletes(plan: &mut Plan, allow: &Allowances, of: &Targets<'_>) {
     for (by, targets) in of {
         for target in targets {
             let mut candidates = waves::candidates(target, &by.namespace);
-            if let Some(key) = candidates.find(|key| deletes.contains(key) && !allow.referred(key)) {
+            if let Some(key) = candidates.find(|key| deletes.contains(key) && !allow.key(KeyAllowance::Referred, key)) {
                 let by = WrittenReference { by: (*by).clone(), path: target.path.clone(), target: key.clone() };
                 broken.entry(key).or_insert(by);
             }

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Action, ActionKind, Allowances, BlockReason, BlockedChange, Change, Plan, Unchangeable, waves};
+use super::{
+    Action, ActionKind, Allowances, BlockReason, BlockedChange, Change, KeyAllowance, Plan, Unchangeable, waves,
+};
 use crate::kind::KindName;
 use crate::model::{Key, Name, RelatedObject};
 
@@ -56,7 +58,7 @@ impl Plan {
                         let is_allowed = match &mut change.action {
                             Action::Delete { referrers, .. } => {
                                 referrers.clone_from(&by);
-                                allow.referred(&change.key)
+                                allow.key(KeyAllowance::Referred, &change.key)
                             }
                             // What is created again is another object to those that refer to it.
                             _ => false,

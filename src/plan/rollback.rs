@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::owner::foreign_stack;
 use super::{
     Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
-    Ignore, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState, Unchangeable, namespace,
-    references, waves,
+    Ignore, KeyAllowance, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ScopeState,
+    Unchangeable, namespace, references, waves,
 };
 use crate::diff::{self, CompareOptions};
 use crate::kind;
@@ -213,7 +213,7 @@ impl Undo<'_, '_> {
             let conflict = Conflict::new(CHANGED, moved, [Some(&written), Some(&live.endpoint), None]);
             return self.block(BlockReason::Moved(conflict), Some(delete));
         }
-        if live.endpoint.is_protected() && !self.input.allow.protected(&self.change.key) {
+        if live.endpoint.is_protected() && !self.input.allow.key(KeyAllowance::Protected, &self.change.key) {
             return self.block(BlockReason::Protected, Some(delete));
         }
         self.plan.changes.push(delete);
@@ -307,7 +307,7 @@ impl Undo<'_, '_> {
         // What an image does not name may be what the service filled.
         let seen = |change: &FieldChange| change.field.seen(kind, &change.before, &change.after);
         let fixed = fields.iter().find_map(|change| change.field.fixed(kind, &seen(change), &change.after));
-        let may_recreate = self.input.allow.recreate(&self.change.key);
+        let may_recreate = self.input.allow.key(KeyAllowance::Recreate, &self.change.key);
         let action = match &fixed {
             _ if fields.is_empty() => Action::Annotate { before: before_now },
             Some(_) if may_recreate => Action::Recreate { fields, before: before_now },
@@ -328,7 +328,7 @@ impl Undo<'_, '_> {
         } else if !changed_since.is_empty() {
             Some(BlockReason::Moved(conflict(CHANGED, changed_since)))
         } else if let Some(stack) = foreign_stack(&live.endpoint, self.plan.stack.as_deref())
-            && !self.input.allow.foreign_stack(&change.key)
+            && !self.input.allow.key(KeyAllowance::ForeignStack, &change.key)
         {
             Some(BlockReason::ForeignStack { stack: stack.to_owned() })
         } else if let Some(path) = lost_secret() {
@@ -339,7 +339,7 @@ impl Undo<'_, '_> {
             Some(BlockReason::Unchangeable(Unchangeable::Immutable { path }))
         } else if change.action.deletes()
             && live.endpoint.is_protected()
-            && !self.input.allow.protected(&self.change.key)
+            && !self.input.allow.key(KeyAllowance::Protected, &self.change.key)
         {
             Some(BlockReason::Protected)
         } else {

@@ -81,7 +81,8 @@ impl Allowances {
         self.guards.contains(&name)
     }
 
-    pub(super) fn key(&self, name: KeyAllowance, key: &Key) -> bool {
+    /// Whether `name` was allowed for the object.
+    pub fn key(&self, name: KeyAllowance, key: &Key) -> bool {
         self.given(name, key).is_some()
     }
 
@@ -105,31 +106,6 @@ impl Allowances {
         }
         self.foreign.extend(other.foreign);
         self
-    }
-
-    /// Whether an object of another stack may be taken over.
-    pub fn foreign_stack(&self, key: &Key) -> bool {
-        self.key(KeyAllowance::ForeignStack, key)
-    }
-
-    /// Whether a protected object may be deleted.
-    pub fn protected(&self, key: &Key) -> bool {
-        self.key(KeyAllowance::Protected, key)
-    }
-
-    /// Whether an object may be deleted and created again.
-    pub fn recreate(&self, key: &Key) -> bool {
-        self.key(KeyAllowance::Recreate, key)
-    }
-
-    /// Whether an object may be deleted whose annotations do not prove that they are its own.
-    pub fn unverified(&self, key: &Key) -> bool {
-        self.key(KeyAllowance::Unverified, key)
-    }
-
-    /// Whether an object that others refer to may be deleted.
-    pub fn referred(&self, key: &Key) -> bool {
-        self.key(KeyAllowance::Referred, key)
     }
 }
 

@@ -264,8 +264,8 @@ fn what_two_calls_allow_is_allowed() {
     let all = all.into_iter().map(allow).reduce(Allowances::or).expect("some");
     let [shop, pay] = ["shop/a", "pay/a"].map(|key| crate::model::Key::parse(key).expect("a key"));
     assert!(all.guard(GuardName::MassChange) && !all.guard(GuardName::EmptyNamespace));
-    assert!(all.foreign_stack(&shop) && all.foreign_stack(&pay));
-    assert!(all.protected(&shop) && !all.protected(&pay));
+    assert!(all.key(KeyAllowance::ForeignStack, &shop) && all.key(KeyAllowance::ForeignStack, &pay));
+    assert!(all.key(KeyAllowance::Protected, &shop) && !all.key(KeyAllowance::Protected, &pay));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, WantedKeys, config, is_definition_path};
 use crate::model::policy::Prune;
 use crate::model::{Key, RelatedObject};
-use crate::plan::{BlockReason, BrokenReference, Change, Note, Plan, Unchangeable};
+use crate::plan::{BlockReason, BrokenReference, Change, KeyAllowance, Note, Plan, Unchangeable};
 use crate::report::safe;
 
 /// What a plan has of the definitions of its own stack as they are now.
@@ -148,7 +148,8 @@ pub fn refuse(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
     let blocked: BTreeSet<&Key> = plan.blocked.iter().map(|blocked| &blocked.key).collect();
     let newly = now.blocked.iter().find(|one| !blocked.contains(&one.key)).map(|one| (&one.key, one.reason.clone()));
     let referred = || {
-        let (key, by) = referrers.iter().find(|(key, _)| !blocked.contains(key) && !consents.referred(key))?;
+        let (key, by) =
+            referrers.iter().find(|(key, _)| !blocked.contains(key) && !consents.key(KeyAllowance::Referred, key))?;
         Some((key, BlockReason::Referred { by: by.clone() }))
     };
     let Some((key, reason)) = newly.or_else(referred) else { return Ok(()) };
