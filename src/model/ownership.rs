@@ -197,7 +197,8 @@ fn written_fields(endpoint: &Object) -> impl Iterator<Item = Field> {
 }
 
 impl AppliedFields {
-    fn read(text: &str) -> Option<Self> {
+    /// What the text of the annotation says, where it can be read.
+    pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split(' ');
         let (version, run) = (parts.next()?, parts.next()?);
         let (key, commit) = match version {
@@ -234,37 +235,23 @@ impl AppliedFields {
         }
     }
 
-    /// The text of an annotation with another commit, or none; one that names no key stays as it is.
-    pub fn renamed(text: &str, commit: Option<&str>) -> String {
-        match Self::read(text) {
-            Some(mut applied) => {
-                applied.set_commit(commit);
-                applied.text()
-            }
-            None => text.to_owned(),
-        }
-    }
-
-    /// The text of an annotation for an object that a run transfers to another stack: what was applied stays, and
-    /// the commit, which is the old stack's, goes. `from` is the old stack, where the new one does not define the
-    /// object yet. A text that cannot be read stays as it is.
-    pub fn moved(text: &str, from: Option<&str>) -> String {
+    /// The text of the annotation with a change of what it says; one that cannot be read stays as it is.
+    pub fn altered(text: &str, change: impl FnOnce(&mut Self)) -> String {
         let Some(mut applied) = Self::read(text) else { return text.to_owned() };
-        RUN_PENDING.clone_into(&mut applied.run);
-        applied.set_commit(None);
-        applied.moved_from = from.map(str::to_owned);
+        change(&mut applied);
         applied.text()
     }
 
-    /// The text of an annotation for a run that leaves these fields as they are: of them it says what `before` says. Nothing
-    /// where either cannot be read.
-    pub fn keeping(text: &str, before: &str, fields: &[Field]) -> Option<String> {
-        let (mut applied, before) = (Self::read(text)?, Self::read(before)?);
-        applied.keep(Some(&before), fields);
-        Some(applied.text())
+    /// For an object that a run transfers to another stack: what was applied stays, and the commit, which is the old
+    /// stack's, goes. `from` is the old stack, where the new one does not define the object yet.
+    pub fn transfer(&mut self, from: Option<&str>) {
+        RUN_PENDING.clone_into(&mut self.run);
+        self.set_commit(None);
+        self.moved_from = from.map(str::to_owned);
     }
 
-    fn keep(&mut self, before: Option<&Self>, fields: &[Field]) {
+    /// For a run that leaves these fields as they are: of them it says what `before` says.
+    pub fn keep(&mut self, before: Option<&Self>, fields: &[Field]) {
         let slots: Vec<String> = fields.iter().flat_map(|field| [slot(field), hidden_slot(field)]).collect();
         let is_kept = |(slot, _): &(&str, &str)| slots.iter().any(|kept| kept == slot);
         let written = split(&self.entries).filter(|entry| !is_kept(entry));
@@ -277,8 +264,8 @@ impl AppliedFields {
         self.moved_from.as_deref()
     }
 
-    /// Longer ids, of a repository with SHA-256, are named by their beginning.
-    fn set_commit(&mut self, commit: Option<&str>) {
+    /// Names another commit, or none. Longer ids, of a repository with SHA-256, are named by their beginning.
+    pub fn set_commit(&mut self, commit: Option<&str>) {
         self.commit = commit.unwrap_or(NO_COMMIT).chars().take(COMMIT_DIGITS).collect();
     }
 
@@ -287,11 +274,6 @@ impl AppliedFields {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let is_id = self.commit.len() == COMMIT_DIGITS && self.commit.bytes().all(is_digit);
         is_id.then_some(self.commit.as_str())
-    }
-
-    /// The commit that the text of an annotation names.
-    pub fn commit_of(text: &str) -> Option<String> {
-        Self::read(text)?.commit().map(str::to_owned)
     }
 
     /// Whether the run wrote the annotation `key`.
@@ -391,8 +373,8 @@ mod tests {
         let [before, text] =
             [&then, &now].map(|endpoint| Ownership::of(endpoint, None, "r").applied.expect("applied").text());
         let [port, target] = ["port", "target"].map(Field::of_unit);
-        let kept = AppliedFields::keeping(&text, &before, std::slice::from_ref(&port)).expect("a text");
-        let kept = AppliedFields::read(&kept).expect("an annotation");
+        let [before, mut kept] = [before, text].map(|text| AppliedFields::read(&text).expect("an annotation"));
+        kept.keep(Some(&before), std::slice::from_ref(&port));
         assert!(kept.is_as_applied(&port, &then) && !kept.is_as_applied(&port, &now));
         assert!(kept.is_as_applied(&target, &now) && !kept.is_as_applied(&target, &then));
     }
@@ -446,17 +428,18 @@ mod tests {
         let cart = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
         let before = Ownership::of(&cart, Some("old"), "r").at_commit(Some(&"3f2c9ab0".repeat(5)));
         let text = before.applied.as_ref().expect("applied").text();
-        let moved = AppliedFields::read(&AppliedFields::moved(&text, Some("old"))).expect("its own text");
+        let moved_text = |text: &str, from| AppliedFields::altered(text, |applied| applied.transfer(from));
+        let moved = AppliedFields::read(&moved_text(&text, Some("old"))).expect("its own text");
         assert_eq!((moved.moved_from(), moved.commit(), moved.run.as_str()), (Some("old"), None, RUN_PENDING));
         assert_eq!(moved.written_for(&cart.key), WrittenFor::This);
         assert!(moved.is_as_applied(&Field::of_unit("port"), &cart));
         let moved = Ownership { stack: Some("new".to_owned()), applied: Some(moved) };
         assert!(!moved.fits(&Ownership::wanted(&cart, Some("new"))), "an apply of the new stack writes it again");
-        let defined = AppliedFields::read(&AppliedFields::moved(&text, None)).expect("its own text");
+        let defined = AppliedFields::read(&moved_text(&text, None)).expect("its own text");
         assert!(Ownership { stack: moved.stack, applied: Some(defined) }.fits(&Ownership::wanted(&cart, Some("new"))));
         // What proves no key proves none afterwards.
-        assert_eq!(AppliedFields::moved("1 r ", Some("old")), "1 * ");
-        assert_eq!(AppliedFields::moved("9 of the future", Some("old")), "9 of the future");
+        assert_eq!(moved_text("1 r ", Some("old")), "1 * ");
+        assert_eq!(moved_text("9 of the future", Some("old")), "9 of the future");
     }
 
     #[test]

@@ -409,7 +409,7 @@ impl Plan {
         let blocked = self.blocked.iter_mut().filter_map(|entry| entry.change.as_mut());
         for ownership in self.changes.iter_mut().chain(blocked).filter_map(|change| change.ownership.as_mut()) {
             if let Some(text) = &mut ownership.applied {
-                *text = AppliedFields::renamed(text, Some(commit));
+                *text = AppliedFields::altered(text, |applied| applied.set_commit(Some(commit)));
             }
         }
     }

@@ -28,10 +28,13 @@ impl OwnershipAnnotations {
     }
 
     /// Those of an object that is handed over to `stack`; `from` is the stack that had it, where the new one does
-    /// not define it yet. See [`AppliedFields::moved`].
+    /// not define it yet.
     pub(super) fn moved(endpoint: &Object, stack: &str, from: Option<&str>) -> Self {
-        let applied = Self::of(endpoint).applied.map(|text| AppliedFields::moved(&text, from));
-        Self { stack: Some(stack.to_owned()), applied }.fitting()
+        Self { stack: Some(stack.to_owned()), ..Self::of(endpoint) }.altered(|applied| applied.transfer(from)).fitting()
+    }
+
+    fn altered(self, change: impl FnOnce(&mut AppliedFields)) -> Self {
+        Self { applied: self.applied.map(|text| AppliedFields::altered(&text, change)), ..self }
     }
 
     /// Those that an object has.
@@ -40,11 +43,11 @@ impl OwnershipAnnotations {
         Self { stack: annotation(STACK), applied: annotation(APPLIED) }
     }
 
-    /// The same of a run that leaves these fields of `live` as they are, where both say what was applied: see
-    /// [`AppliedFields::keeping`].
+    /// The same of a run that leaves these fields of `live` as they are, where both say what was applied.
     pub(super) fn keeping(&self, live: &Object, fields: &[Field]) -> Option<Self> {
-        let applied = AppliedFields::keeping(self.applied.as_deref()?, live.annotations.get(APPLIED)?, fields)?;
-        Some(Self { applied: Some(applied), ..self.clone() })
+        let mut applied = AppliedFields::read(self.applied.as_deref()?)?;
+        applied.keep(Some(&AppliedFields::read(live.annotations.get(APPLIED)?)?), fields);
+        Some(Self { applied: Some(applied.text()), ..self.clone() })
     }
 
     /// Whether they are of a run that is yet to be made, and not those that an object had.
@@ -54,7 +57,7 @@ impl OwnershipAnnotations {
 
     /// The commit that they name.
     pub fn commit(&self) -> Option<String> {
-        AppliedFields::commit_of(self.applied.as_deref()?)
+        AppliedFields::read(self.applied.as_deref()?)?.commit().map(str::to_owned)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -72,10 +75,7 @@ impl OwnershipAnnotations {
     /// The same annotations without the commit, for what two plans of one effect have in common.
     #[must_use]
     pub(super) fn without_commit(&self) -> Self {
-        Self {
-            stack: self.stack.clone(),
-            applied: self.applied.as_deref().map(|text| AppliedFields::renamed(text, None)),
-        }
+        self.clone().altered(|applied| applied.set_commit(None))
     }
 
     /// The annotations to set (`None`: to take away) in an object that `run` writes.
