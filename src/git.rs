@@ -37,27 +37,18 @@ const HEAD: &str = "HEAD^{commit}";
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// The program is not there.
-    #[error("the `git` program cannot be run: {reason}")]
-    NoProgram {
-        /// What the system said.
-        reason: std::io::Error,
-    },
+    #[error("the `git` program cannot be run: {0}")]
+    NoProgram(std::io::Error),
     /// The directory is in no repository.
-    #[error("`{}` is in no git repository", directory.display())]
-    NoRepository {
-        /// The directory.
-        directory: PathBuf,
-    },
+    #[error("`{}` is in no git repository", .0.display())]
+    NoRepository(PathBuf),
     /// Somebody else put the repository there.
     #[error(
         "`{}` belongs neither to the owner of the definitions nor to the current user, so its history is not used: \
          give both the same owner",
-        path.display()
+        .0.display()
     )]
-    OtherOwner {
-        /// A part of the repository.
-        path: PathBuf,
-    },
+    OtherOwner(PathBuf),
     /// The temporary directory cannot be used.
     #[error("`{}` cannot hold a temporary directory ({reason}): set TMPDIR to one that can", directory.display())]
     NoTemporary {
@@ -73,46 +64,26 @@ pub enum GitError {
     )]
     Shallow,
     /// A revision that does not exist.
-    #[error("`{revision}` names no commit here: fetch it, or name another base")]
-    NoRevision {
-        /// As it was given.
-        revision: String,
-    },
+    #[error("`{0}` names no commit here: fetch it, or name another base")]
+    NoRevision(String),
     /// A revision that several references have as their name.
-    #[error(
-        "`{revision}` names several references here: give the whole name of one, such as `refs/remotes/origin/main`"
-    )]
-    SeveralReferences {
-        /// As it was given.
-        revision: String,
-    },
+    #[error("`{0}` names several references here: give the whole name of one, such as `refs/remotes/origin/main`")]
+    SeveralReferences(String),
     /// Two commits without a common ancestor.
-    #[error("`{base}` and the working tree have no common ancestor")]
-    NoMergeBase {
-        /// As it was given.
-        base: String,
-    },
+    #[error("`{0}` and the working tree have no common ancestor")]
+    NoMergeBase(String),
     /// Two commits whose histories were merged into each other.
     #[error(
-        "`{base}` and the working tree have several merge bases, so the source of a difference is unknown: merge \
-         `{base}` into this branch"
+        "`{0}` and the working tree have several merge bases, so the source of a difference is unknown: merge \
+         `{0}` into this branch"
     )]
-    SeveralMergeBases {
-        /// As it was given.
-        base: String,
-    },
+    SeveralMergeBases(String),
     /// An object that the clone does not have.
-    #[error("the clone lacks an object of `{path}`: fetch it, or clone without `--filter`")]
-    NoObject {
-        /// The path of the file or the directory, or the commit.
-        path: String,
-    },
+    #[error("the clone lacks an object of `{0}`: fetch it, or clone without `--filter`")]
+    NoObject(String),
     /// More than is read.
-    #[error("{what} is larger than what trueup reads")]
-    TooLarge {
-        /// What it is.
-        what: String,
-    },
+    #[error("{0} is larger than what trueup reads")]
+    TooLarge(String),
     /// The program failed or answered something else.
     #[error("`git {command}` failed: {message}")]
     Failed {
@@ -270,7 +241,7 @@ impl Repository {
     /// # Errors
     /// It names none.
     pub fn resolve(&self, revision: &str) -> Result<String, GitError> {
-        let none = || GitError::NoRevision { revision: revision.to_owned() };
+        let none = || GitError::NoRevision(revision.to_owned());
         if revision.contains(char::is_control) {
             return Err(none());
         }
@@ -280,9 +251,7 @@ impl Repository {
         }
         match self.ask(&question(&format!("{revision}^{{commit}}"))) {
             Err(GitError::Failed { .. }) => Err(none()),
-            Err(GitError::SeveralReferences { .. }) => {
-                Err(GitError::SeveralReferences { revision: revision.to_owned() })
-            }
+            Err(GitError::SeveralReferences(_)) => Err(GitError::SeveralReferences(revision.to_owned())),
             answer => answer,
         }
     }
@@ -293,7 +262,7 @@ impl Repository {
     /// # Errors
     /// It is not an id, or the clone does not have the commit.
     pub fn commit(&self, id: &str) -> Result<String, GitError> {
-        let none = || GitError::NoRevision { revision: id.to_owned() };
+        let none = || GitError::NoRevision(id.to_owned());
         let is_id =
             (7..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         if !is_id {
@@ -321,8 +290,8 @@ impl Repository {
         }
         let commit = self.resolve(base)?;
         match self.ask(&["merge-base", "--all", &commit, "HEAD"]) {
-            Err(GitError::Failed { .. }) => Err(GitError::NoMergeBase { base: base.to_owned() }),
-            Ok(found) if found.contains('\n') => Err(GitError::SeveralMergeBases { base: base.to_owned() }),
+            Err(GitError::Failed { .. }) => Err(GitError::NoMergeBase(base.to_owned())),
+            Ok(found) if found.contains('\n') => Err(GitError::SeveralMergeBases(base.to_owned())),
             answer => answer,
         }
     }
@@ -385,7 +354,7 @@ impl Repository {
         let listed =
             self.run(&arguments, Vec::new(), CallLimits::bytes(LARGEST_LIST)).map_err(|error| match error {
                 GitError::Failed { message, .. } if LACKING.iter().any(|lacks| message.starts_with(lacks)) => {
-                    GitError::NoObject { path: if below.is_empty() { commit } else { below }.to_owned() }
+                    GitError::NoObject(if below.is_empty() { commit } else { below }.to_owned())
                 }
                 error => error,
             })?;
@@ -411,7 +380,7 @@ impl Repository {
             let is_asked = command == "rev-parse" && !arguments.contains(&"--quiet");
             let is_one = !is_asked || !complaint.ends_with("is ambiguous.");
             let revision = || arguments.last().copied().unwrap_or_default().to_owned();
-            return if is_one { Ok(output) } else { Err(GitError::SeveralReferences { revision: revision() }) };
+            return if is_one { Ok(output) } else { Err(GitError::SeveralReferences(revision())) };
         }
         Err(GitError::Failed { command, message: complaint })
     }

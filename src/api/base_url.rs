@@ -27,29 +27,17 @@ pub enum BaseUrlError {
         reason: String,
     },
     /// Neither http nor https.
-    #[error("the base URL has the scheme `{scheme}`; use https")]
-    Scheme {
-        /// The scheme.
-        scheme: String,
-    },
+    #[error("the base URL has the scheme `{0}`; use https")]
+    Scheme(String),
     /// A user name or a password.
-    #[error("the base URL of `{host}` holds a user name or a password; take them out, the token is given apart")]
-    Credentials {
-        /// The host.
-        host: String,
-    },
+    #[error("the base URL of `{0}` holds a user name or a password; take them out, the token is given apart")]
+    Credentials(String),
     /// A query or a fragment.
-    #[error("the base URL of `{host}` holds a `?` or a `#`; end it after the host or the path")]
-    Query {
-        /// The host.
-        host: String,
-    },
+    #[error("the base URL of `{0}` holds a `?` or a `#`; end it after the host or the path")]
+    Query(String),
     /// Plain http to another machine.
-    #[error("plain http would show the token to the network between here and `{host}`; use https")]
-    PlainHttp {
-        /// The host.
-        host: String,
-    },
+    #[error("plain http would show the token to the network between here and `{0}`; use https")]
+    PlainHttp(String),
 }
 
 impl BaseUrl {
@@ -73,14 +61,14 @@ impl BaseUrl {
             reason: error.to_string(),
         })?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(BaseUrlError::Scheme { scheme: neutral(url.scheme(), 30) });
+            return Err(BaseUrlError::Scheme(neutral(url.scheme(), 30)));
         }
         let host = url.host_str().unwrap_or_default().to_owned();
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(BaseUrlError::Credentials { host });
+            return Err(BaseUrlError::Credentials(host));
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(BaseUrlError::Query { host });
+            return Err(BaseUrlError::Query(host));
         }
         // The parser would add a slash that is missing, and take `\` for one: a name that looks like a path would be a host.
         let authority = text.split_once("://").map(|(_, rest)| rest);
@@ -92,7 +80,7 @@ impl BaseUrl {
         }
         let loopback = transport::is_loopback(&host) || host == SANDBOX_HOST;
         if url.scheme() == "http" && !loopback {
-            return Err(BaseUrlError::PlainHttp { host });
+            return Err(BaseUrlError::PlainHttp(host));
         }
         let whole = url.as_str().trim_end_matches('/');
         let whole = whole.strip_suffix("/api").unwrap_or(whole).trim_end_matches('/');
@@ -160,7 +148,7 @@ mod tests {
             "http://10.0.0.1",
             "http://evil.localhost",
         ] {
-            assert!(matches!(BaseUrl::parse(text), Err(BaseUrlError::PlainHttp { .. })), "{text}");
+            assert!(matches!(BaseUrl::parse(text), Err(BaseUrlError::PlainHttp(_))), "{text}");
         }
         assert!(!BaseUrl::parse("https://example.net").expect("https").is_loopback());
     }
@@ -168,12 +156,12 @@ mod tests {
     #[test]
     fn credentials_queries_and_other_schemes_are_refused_without_being_shown() {
         let error = BaseUrl::parse("https://user:hunter2@h").expect_err("credentials");
-        assert!(matches!(error, BaseUrlError::Credentials { .. }));
+        assert!(matches!(error, BaseUrlError::Credentials(_)));
         assert!(!error.to_string().contains("hunter2"));
         let error = BaseUrl::parse("user:hunter2@:h:1").expect_err("no URL").to_string();
         assert!(!error.contains("hunter2"), "{error}");
-        assert!(matches!(BaseUrl::parse("https://h?x=1"), Err(BaseUrlError::Query { .. })));
-        assert!(matches!(BaseUrl::parse("ftp://h"), Err(BaseUrlError::Scheme { .. })));
+        assert!(matches!(BaseUrl::parse("https://h?x=1"), Err(BaseUrlError::Query(_))));
+        assert!(matches!(BaseUrl::parse("ftp://h"), Err(BaseUrlError::Scheme(_))));
         assert!(matches!(BaseUrl::parse("acme"), Err(BaseUrlError::NotUrl { .. })));
     }
 

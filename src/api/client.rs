@@ -63,7 +63,7 @@ pub fn pool(settings: &ClientSettings, beside: Option<&ClientPool>) -> Result<Cl
     let proxy = settings.proxy()?;
     let proxies = if proxy.is_some() { settings.proxies.clone() } else { Proxies::default() };
     let client = transport::client(tls, proxies, bounds.connect).build();
-    let client = client.map_err(|error| ClientSettingsError::Client { reason: error.to_string() })?;
+    let client = client.map_err(|error| ClientSettingsError::Client(error.to_string()))?;
     let throttle = RateLimiter::new(settings.rate, Instant::now());
     let permits = Arc::new(Semaphore::new(settings.concurrency.max(1)));
     let budget = beside.map_or_else(|| Budget::new(bounds.memory), |pool| pool.limits.budget.clone());
@@ -145,7 +145,7 @@ impl Client {
     /// that a request which waits for its place needs no wait of its own.
     fn repeat(&self, operation: Operation, failure: &Failure, tried: &mut AttemptHistory) -> Option<Duration> {
         // What takes the whole time once takes it again: a plan would wait for all repeats.
-        let took_all = matches!(failure, Failure::TimedOut { after } if *after >= self.settings.bounds.total);
+        let took_all = matches!(failure, Failure::TimedOut(after) if *after >= self.settings.bounds.total);
         let after = match took_all {
             true => None,
             false => decide(operation.entry().repeat, failure, tried, self.settings.pace.fraction()),
@@ -253,7 +253,7 @@ impl Client {
 
     fn http_request(&self, request: &Request, id: &str) -> Result<reqwest::Request, Failure> {
         let url = Url::parse(&format!("{}{}", self.origin, request.path_and_query));
-        let url = url.map_err(|error| Failure::NotBuilt { reason: self.masked(&error.to_string()) })?;
+        let url = url.map_err(|error| Failure::NotBuilt(self.masked(&error.to_string())))?;
         let mut built = reqwest::Request::new(request.method.clone(), url);
         *built.body_mut() = request.body.clone().map(Into::into);
         *built.headers_mut() = self.headers.clone();
@@ -282,11 +282,11 @@ impl Client {
         let longest = if rest <= bounds.idle { bounds.total } else { bounds.idle };
         // A part that is always ready would never be found to be late.
         if rest.is_zero() {
-            return Err(Failure::TimedOut { after: longest });
+            return Err(Failure::TimedOut(longest));
         }
         match tokio::time::timeout(rest.min(bounds.idle), part).await {
             Ok(result) => result.map_err(|error| self.failure(error)),
-            Err(_) => Err(Failure::TimedOut { after: longest }),
+            Err(_) => Err(Failure::TimedOut(longest)),
         }
     }
 
@@ -325,7 +325,7 @@ impl Client {
                 window += asked.elapsed();
                 whole.extend_from_slice(&piece);
             } else if status.is_success() {
-                return Err(Failure::TooLarge { limit });
+                return Err(Failure::TooLarge(limit));
             } else {
                 whole.extend_from_slice(&piece[..room]);
                 return Ok(whole.freeze());
@@ -337,14 +337,14 @@ impl Client {
     async fn grow(&self, share: &mut Reservation, bytes: usize, started: Instant) -> Result<(), Failure> {
         let total = self.settings.bounds.total;
         let rest = total.saturating_sub(started.elapsed());
-        tokio::time::timeout(rest, share.grow_to(bytes)).await.map_err(|_| Failure::TimedOut { after: total })
+        tokio::time::timeout(rest, share.grow_to(bytes)).await.map_err(|_| Failure::TimedOut(total))
     }
 
     fn failure(&self, error: SendError) -> Failure {
         match error {
-            SendError::NotBuilt(error) => Failure::NotBuilt { reason: self.masked(&innermost(&error)) },
+            SendError::NotBuilt(error) => Failure::NotBuilt(self.masked(&innermost(&error))),
             SendError::NotConnected(error) => match transport::fault(&error, &self.settings.trust) {
-                Some(reason) => Failure::Tls { reason: self.masked(&reason) },
+                Some(reason) => Failure::Tls(self.masked(&reason)),
                 None => {
                     let reason = innermost(&error);
                     let reason = match &self.shared.limits.proxy {
@@ -353,17 +353,17 @@ impl Client {
                         }
                         None => format!("{reason}; is the base URL right?"),
                     };
-                    Failure::Connect { reason: self.masked(&reason) }
+                    Failure::Connect(self.masked(&reason))
                 }
             },
             SendError::Cut(error) => {
                 if let Some(reason) = transport::refusal(&*error, &self.settings.trust) {
-                    return Failure::ClientCertificate { reason };
+                    return Failure::ClientCertificate(reason);
                 }
                 let mut parsed = causes(&*error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
                 let is_answer = !parsed.any(hyper::Error::is_parse);
                 let advice = if is_answer { "" } else { "; is it the port of HTTPS or of another protocol?" };
-                Failure::Cut { reason: self.masked(&format!("{}{advice}", innermost(&*error))) }
+                Failure::Cut(self.masked(&format!("{}{advice}", innermost(&*error))))
             }
             SendError::NotCleared => Failure::NotCleared,
         }

@@ -19,10 +19,7 @@ pub enum CurrentState {
     /// It exists.
     Object(Box<CurrentObject>),
     /// It exists in a form that the model does not support.
-    Unsupported {
-        /// Why.
-        reason: String,
-    },
+    Unsupported(String),
 }
 
 /// A live object with the answer that showed it.
@@ -76,7 +73,7 @@ impl CurrentState {
             match assemble(key.clone(), metadata, system, read.resource_version, (spec.clone(), &|| spec.clone()), tree)
             {
                 LiveItem::Object(live) => CurrentState::Object(Box::new(CurrentObject { live, answer: answer.into() })),
-                LiveItem::Unsupported(unsupported) => CurrentState::Unsupported { reason: unsupported.reason },
+                LiveItem::Unsupported(unsupported) => CurrentState::Unsupported(unsupported.reason),
             },
         )
     }
@@ -85,7 +82,7 @@ impl CurrentState {
     pub fn object(&self) -> Option<&CurrentObject> {
         match self {
             CurrentState::Object(object) => Some(object),
-            CurrentState::Absent | CurrentState::Unsupported { .. } => None,
+            CurrentState::Absent | CurrentState::Unsupported(_) => None,
         }
     }
 

@@ -32,18 +32,12 @@ pub enum Failure {
     #[error("the service answered with an HTML page; the base URL is probably wrong")]
     Html,
     /// A good status with a body that is not the JSON it should be.
-    #[error("the answer cannot be read: {reason}")]
-    NotJson {
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error("the answer cannot be read: {0}")]
+    NotJson(String),
     /// A good answer, but not one that the operation promises: another status, an error in the body,
     /// another object.
-    #[error("the service answered {reason}, which is not the answer to this operation")]
-    Odd {
-        /// With what, neutralised.
-        reason: String,
-    },
+    #[error("the service answered {0}, which is not the answer to this operation")]
+    Odd(String),
     /// A body of which too little arrived.
     #[error("the answer is too slow: {bytes} bytes in {} seconds", after.as_secs())]
     TooSlow {
@@ -53,41 +47,23 @@ pub enum Failure {
         after: Duration,
     },
     /// A body longer than the bound, after decompression.
-    #[error("the answer is longer than the allowed {limit} bytes")]
-    TooLarge {
-        /// The bound in bytes.
-        limit: usize,
-    },
+    #[error("the answer is longer than the allowed {0} bytes")]
+    TooLarge(usize),
     /// No answer, or no more of it, in time.
-    #[error("no answer within {} seconds", after.as_secs_f64())]
-    TimedOut {
-        /// How long was waited.
-        after: Duration,
-    },
+    #[error("no answer within {} seconds", .0.as_secs_f64())]
+    TimedOut(Duration),
     /// No connection; nothing was sent.
-    #[error("no connection: {reason}")]
-    Connect {
-        /// What the system says, and what to check.
-        reason: String,
-    },
+    #[error("no connection: {0}")]
+    Connect(String),
     /// No trust, or no common ground; nothing was sent.
-    #[error("no safe connection: {reason}")]
-    Tls {
-        /// What is wrong, and what to do about it.
-        reason: String,
-    },
+    #[error("no safe connection: {0}")]
+    Tls(String),
     /// The connection ended before the whole answer was there.
-    #[error("the connection was cut: {reason}")]
-    Cut {
-        /// What the system says.
-        reason: String,
-    },
+    #[error("the connection was cut: {0}")]
+    Cut(String),
     /// The service cut the connection for want of a client certificate that it accepts.
-    #[error("the connection was cut: {reason}")]
-    ClientCertificate {
-        /// What to do about it.
-        reason: &'static str,
-    },
+    #[error("the connection was cut: {0}")]
+    ClientCertificate(&'static str),
     /// An answer that points elsewhere. It is never followed: the token would go along.
     #[error(
         "the service answered {status} and points to {target}; a redirect is never followed, so set the base URL to where the service is"
@@ -102,11 +78,8 @@ pub enum Failure {
     #[error("the answer repeats the API token; nothing was read from it")]
     Echo,
     /// The request could not be built.
-    #[error("{reason}")]
-    NotBuilt {
-        /// Why.
-        reason: String,
-    },
+    #[error("{0}")]
+    NotBuilt(String),
     /// Its clearance was refused when it was about to leave; nothing was sent.
     #[error("it was not sent")]
     NotCleared,
@@ -152,7 +125,7 @@ const PENDING_CHANGE: &str = "DNS zone change is pending";
 impl ApiError {
     /// The failure of a request that could not be built.
     pub(super) fn unbuilt(operation: Operation, subject: impl Into<String>, error: &RequestError) -> Self {
-        let failure = Failure::NotBuilt { reason: error.to_string() };
+        let failure = Failure::NotBuilt(error.to_string());
         Self { operation, subject: subject.into(), failure, request_id: None }
     }
 
@@ -187,15 +160,15 @@ impl Failure {
     pub(super) fn word(&self) -> &'static str {
         match self {
             Failure::Status(_) => "status",
-            Failure::Html | Failure::NotJson { .. } | Failure::Odd { .. } => "unusable_answer",
-            Failure::TooSlow { .. } | Failure::TimedOut { .. } => "timed_out",
-            Failure::TooLarge { .. } => "too_large",
-            Failure::Connect { .. } => "no_connection",
-            Failure::Tls { .. } => "tls",
-            Failure::Cut { .. } | Failure::ClientCertificate { .. } => "cut",
+            Failure::Html | Failure::NotJson(_) | Failure::Odd(_) => "unusable_answer",
+            Failure::TooSlow { .. } | Failure::TimedOut(_) => "timed_out",
+            Failure::TooLarge(_) => "too_large",
+            Failure::Connect(_) => "no_connection",
+            Failure::Tls(_) => "tls",
+            Failure::Cut(_) | Failure::ClientCertificate(_) => "cut",
             Failure::Redirected { .. } => "redirected",
             Failure::Echo => "token_repeated",
-            Failure::NotBuilt { .. } => "not_built",
+            Failure::NotBuilt(_) => "not_built",
             Failure::NotCleared => "not_cleared",
         }
     }
@@ -209,8 +182,8 @@ impl Failure {
     pub(super) fn brief(&self) -> String {
         match self {
             Failure::Status(refusal) => refusal.named(),
-            Failure::Connect { .. } => "no connection".to_owned(),
-            Failure::Cut { .. } | Failure::ClientCertificate { .. } => "the connection was cut".to_owned(),
+            Failure::Connect(_) => "no connection".to_owned(),
+            Failure::Cut(_) | Failure::ClientCertificate(_) => "the connection was cut".to_owned(),
             other => other.to_string(),
         }
     }
@@ -218,9 +191,7 @@ impl Failure {
     /// Whether a request that ended so can have taken effect.
     pub fn certainty(&self) -> Certainty {
         match self {
-            Failure::Connect { .. } | Failure::Tls { .. } | Failure::NotBuilt { .. } | Failure::NotCleared => {
-                Certainty::NotSent
-            }
+            Failure::Connect(_) | Failure::Tls(_) | Failure::NotBuilt(_) | Failure::NotCleared => Certainty::NotSent,
             // 302 and 303 may point to what came of a request that was carried out.
             Failure::Redirected { status: 301 | 307 | 308, .. } => Certainty::Refused,
             Failure::Status(refusal) => match refusal.status {
@@ -231,13 +202,13 @@ impl Failure {
                 _ => Certainty::Unknown,
             },
             Failure::Html
-            | Failure::NotJson { .. }
-            | Failure::Odd { .. }
+            | Failure::NotJson(_)
+            | Failure::Odd(_)
             | Failure::TooSlow { .. }
-            | Failure::TooLarge { .. }
-            | Failure::TimedOut { .. }
-            | Failure::Cut { .. }
-            | Failure::ClientCertificate { .. }
+            | Failure::TooLarge(_)
+            | Failure::TimedOut(_)
+            | Failure::Cut(_)
+            | Failure::ClientCertificate(_)
             | Failure::Redirected { .. }
             | Failure::Echo => Certainty::Unknown,
         }
@@ -327,10 +298,10 @@ mod tests {
         for (code, message) in [(Some(14), "unavailable temporarily"), (Some(13), pending), (None, pending)] {
             assert_eq!(of(refusal(503, code, message)), Certainty::Unknown, "{code:?} {message}");
         }
-        assert_eq!(of(Failure::Cut { reason: String::new() }), Certainty::Unknown);
-        assert_eq!(of(Failure::TimedOut { after: Duration::from_secs(1) }), Certainty::Unknown);
-        assert_eq!(of(Failure::Connect { reason: String::new() }), Certainty::NotSent);
-        assert_eq!(of(Failure::Tls { reason: String::new() }), Certainty::NotSent);
+        assert_eq!(of(Failure::Cut(String::new())), Certainty::Unknown);
+        assert_eq!(of(Failure::TimedOut(Duration::from_secs(1))), Certainty::Unknown);
+        assert_eq!(of(Failure::Connect(String::new())), Certainty::NotSent);
+        assert_eq!(of(Failure::Tls(String::new())), Certainty::NotSent);
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl RequestAnswer {
 
     /// The failure of an answer that does not say what was asked.
     pub(super) fn unreadable(&self, reason: String) -> ApiError {
-        self.request.failed(Failure::NotJson { reason })
+        self.request.failed(Failure::NotJson(reason))
     }
 }
 

@@ -88,17 +88,11 @@ pub enum RequestError {
         meaning: &'static str,
     },
     /// A body that the operation does not take.
-    #[error("`{operation}` takes no body")]
-    UnwantedBody {
-        /// The operation.
-        operation: Operation,
-    },
+    #[error("`{0}` takes no body")]
+    UnwantedBody(Operation),
     /// A body that is not a object.
-    #[error("the body of `{operation}` must be a JSON object")]
-    BodyNotObject {
-        /// The operation.
-        operation: Operation,
-    },
+    #[error("the body of `{0}` must be a JSON object")]
+    BodyNotObject(Operation),
 }
 
 impl Request {
@@ -247,12 +241,12 @@ fn fill_body(
         Json::from(found.map(|(_, value)| *value).unwrap_or_default())
     };
     if body.is_some_and(|body| !body.is_object()) {
-        return Err(RequestError::BodyNotObject { operation });
+        return Err(RequestError::BodyNotObject(operation));
     }
     // A map with text keys is always JSON.
     let bytes = |body: &Json| Bytes::from(serde_json::to_vec(body).unwrap_or_default());
     Ok(match (wanted, body) {
-        (BodyKind::None | BodyKind::Bare, Some(_)) => return Err(RequestError::UnwantedBody { operation }),
+        (BodyKind::None | BodyKind::Bare, Some(_)) => return Err(RequestError::UnwantedBody(operation)),
         (BodyKind::None | BodyKind::Bare, None) => None,
         (BodyKind::Referred, body) => Some(bytes(&serde_json::json!({
             "fail_if_referred": body.and_then(|body| body.get("fail_if_referred")?.as_bool()).unwrap_or(true),
@@ -375,9 +369,9 @@ mod tests {
         let error = Request::build(Operation::ObjectCreate, Layout::Uniform, &namespace, None).expect_err("no body");
         assert!(matches!(error, RequestError::MissingBody { .. }));
         let error = Request::build(Operation::ObjectList, Layout::Uniform, &namespace, Some(&json!({})));
-        assert!(matches!(error, Err(RequestError::UnwantedBody { .. })));
+        assert!(matches!(error, Err(RequestError::UnwantedBody(_))));
         let error = Request::build(Operation::ObjectCreate, Layout::Uniform, &namespace, Some(&json!([])));
-        assert!(matches!(error, Err(RequestError::BodyNotObject { .. })));
+        assert!(matches!(error, Err(RequestError::BodyNotObject(_))));
     }
 
     #[test]

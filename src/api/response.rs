@@ -84,8 +84,7 @@ impl Response {
     /// # Errors
     /// [`Failure::NotJson`].
     pub fn json<'body, T: Deserialize<'body>>(&'body self) -> Result<T, Failure> {
-        serde_json::from_slice(&self.body)
-            .map_err(|error| Failure::NotJson { reason: neutral(&error.to_string(), 200) })
+        serde_json::from_slice(&self.body).map_err(|error| Failure::NotJson(neutral(&error.to_string(), 200)))
     }
 
     /// The answer to a read, if it is a whole one: a 206 or a 203 is not the service's own whole answer, and a 202
@@ -96,14 +95,14 @@ impl Response {
     fn whole(self) -> Result<Self, Failure> {
         match self.status {
             200 => self.no_array().map(|()| self),
-            status => Err(Failure::Odd { reason: format!("with the status {status}") }),
+            status => Err(Failure::Odd(format!("with the status {status}"))),
         }
     }
 
     /// Every answer is an object. An array would be taken for the fields of one in their order.
     fn no_array(&self) -> Result<(), Failure> {
         match self.body.trim_ascii_start().first() {
-            Some(b'[') => Err(Failure::NotJson { reason: "it is an array".to_owned() }),
+            Some(b'[') => Err(Failure::NotJson("it is an array".to_owned())),
             _ => Ok(()),
         }
     }
@@ -114,7 +113,7 @@ impl Response {
     /// # Errors
     /// [`Failure::Odd`] and [`Failure::NotJson`]: whether the write took effect is not known.
     pub fn acknowledges(&self, operation: Operation, key: Option<&Key>) -> Result<(), Failure> {
-        let odd = |reason: &str| Err(Failure::Odd { reason: reason.to_owned() });
+        let odd = |reason: &str| Err(Failure::Odd(reason.to_owned()));
         // Some gateways answer to a create with 201.
         let is_create = operation == Operation::ObjectCreate;
         if self.status != 200 && !(is_create && self.status == 201) {
@@ -126,11 +125,15 @@ impl Response {
         }
         self.no_array()?;
         if std::str::from_utf8(&self.body).is_err() {
-            return Err(Failure::NotJson { reason: "it is not UTF-8".to_owned() });
+            return Err(Failure::NotJson("it is not UTF-8".to_owned()));
         }
         // The words of the parser repeat a value of another type, which may be a secret that was sent.
-        let written: WriteAnswer = serde_json::from_slice(&self.body).map_err(|error| Failure::NotJson {
-            reason: if error.is_data() { "it has another form".to_owned() } else { neutral(&error.to_string(), 200) },
+        let written: WriteAnswer = serde_json::from_slice(&self.body).map_err(|error| {
+            Failure::NotJson(if error.is_data() {
+                "it has another form".to_owned()
+            } else {
+                neutral(&error.to_string(), 200)
+            })
         })?;
         if written.code.is_some() || written.message.is_some() {
             return odd("with an error in the body");

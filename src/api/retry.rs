@@ -67,12 +67,12 @@ impl AttemptHistory {
 pub fn decide(repeat: RetryClass, failure: &Failure, tried: &AttemptHistory, fraction: f64) -> Option<Duration> {
     let (before, most) = tried.repeats(failure);
     let allowed = match (repeat, failure) {
-        (_, Failure::Connect { .. }) => true,
+        (_, Failure::Connect(_)) => true,
         (RetryClass::Once, _) => false,
         _ if failure.is_for_now() => true,
         (RetryClass::Write, _) => false,
         (RetryClass::Read, Failure::Status(refusal)) => matches!(refusal.status, 408 | 500 | 502..=504),
-        (RetryClass::Read, failure) => matches!(failure, Failure::TimedOut { .. } | Failure::Cut { .. }),
+        (RetryClass::Read, failure) => matches!(failure, Failure::TimedOut(_) | Failure::Cut(_)),
     };
     if !allowed || before >= most {
         return None;
@@ -112,11 +112,11 @@ mod tests {
     }
 
     fn cut() -> Failure {
-        Failure::Cut { reason: String::new() }
+        Failure::Cut(String::new())
     }
 
     fn connect() -> Failure {
-        Failure::Connect { reason: String::new() }
+        Failure::Connect(String::new())
     }
 
     /// How often a request is sent when every attempt ends alike.
@@ -142,7 +142,7 @@ mod tests {
             assert_eq!(sent(RetryClass::Read, &status(status_code, None)), 1, "{status_code}");
         }
         assert_eq!(sent(RetryClass::Read, &Failure::Html), 1);
-        assert_eq!(sent(RetryClass::Read, &Failure::Tls { reason: String::new() }), 1);
+        assert_eq!(sent(RetryClass::Read, &Failure::Tls(String::new())), 1);
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         for failure in [status(500, None), status(502, None), status(503, None), status(504, None), cut()] {
             assert_eq!(sent(RetryClass::Write, &failure), 1, "{failure:?}");
         }
-        assert_eq!(sent(RetryClass::Write, &Failure::TimedOut { after: Duration::ZERO }), 1);
+        assert_eq!(sent(RetryClass::Write, &Failure::TimedOut(Duration::ZERO)), 1);
         assert_eq!(sent(RetryClass::Write, &connect()), 4);
         assert_eq!(sent(RetryClass::Write, &status(429, None)), 7);
     }

@@ -247,9 +247,6 @@ pub enum ClientSettingsError {
     )]
     ShortToken,
     /// The HTTP library.
-    #[error("the HTTP client cannot be set up: {reason}")]
-    Client {
-        /// What it says.
-        reason: String,
-    },
+    #[error("the HTTP client cannot be set up: {0}")]
+    Client(String),
 }

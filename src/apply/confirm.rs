@@ -74,7 +74,7 @@ fn create(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
             _ if !sent.may_be_made && decide::is_adoptable(sent.target, seen) => SettledWrite::Adopt,
             _ => sent.conflict(&decide::created_by(sent.target, now), now),
         },
-        CurrentState::Unsupported { .. } => sent.conflict(CREATED, now),
+        CurrentState::Unsupported(_) => sent.conflict(CREATED, now),
     }
 }
 
@@ -83,7 +83,7 @@ const REWRITTEN: &str = "as wanted, but written by someone else";
 fn replace(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> SettledWrite {
     match now {
         CurrentState::Absent => sent.conflict(DELETED, now),
-        CurrentState::Unsupported { .. } => sent.conflict(CHANGED, now),
+        CurrentState::Unsupported(_) => sent.conflict(CHANGED, now),
         CurrentState::Object(seen) => {
             let live: &LiveObject = &seen.live;
             if live.uid != before.uid {
@@ -100,7 +100,7 @@ fn replace(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> Se
 fn delete(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> SettledWrite {
     match now {
         CurrentState::Absent => SettledWrite::Done,
-        CurrentState::Unsupported { .. } => sent.conflict(CHANGED, now),
+        CurrentState::Unsupported(_) => sent.conflict(CHANGED, now),
         CurrentState::Object(seen) if seen.live.uid != before.uid => sent.conflict(RECREATED, now),
         CurrentState::Object(seen) if seen.live.deleting => SettledWrite::Done,
         CurrentState::Object(seen) if sent.target.is_untouched(before, &seen.live) => SettledWrite::NotMade,

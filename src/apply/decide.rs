@@ -40,7 +40,7 @@ pub(super) fn create_after_read(target: &TargetState<'_>, now: &CurrentState) ->
         }
         CurrentState::Object(seen) if is_adoptable(target, seen) => replaced(target, seen),
         CurrentState::Object(seen) => conflict(target, &created_by(target, now), Some(&seen.live.endpoint)),
-        CurrentState::Unsupported { .. } => conflict(target, CREATED, None),
+        CurrentState::Unsupported(_) => conflict(target, CREATED, None),
     }
 }
 
@@ -85,7 +85,7 @@ const OWNED: &str = "now belongs to another object of the service";
 pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &CurrentState) -> Decision {
     let seen = match now {
         CurrentState::Absent => return conflict(target, DELETED, None),
-        CurrentState::Unsupported { reason } => return unsupported(reason),
+        CurrentState::Unsupported(reason) => return unsupported(reason),
         CurrentState::Object(seen) => seen,
     };
     let (live, endpoint) = (&seen.live, &seen.live.endpoint);
@@ -116,7 +116,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
 pub(super) fn delete(target: &TargetState<'_>, before: &BeforeImage, now: &CurrentState) -> Decision {
     let seen = match now {
         CurrentState::Absent => return Err(ChangeResult::AlreadyDone),
-        CurrentState::Unsupported { reason } => return unsupported(reason),
+        CurrentState::Unsupported(reason) => return unsupported(reason),
         CurrentState::Object(seen) => seen,
     };
     let (live, endpoint) = (&seen.live, &seen.live.endpoint);

@@ -265,7 +265,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                     true => return Err(self.wait_until_gone(progress)),
                     false => self.delete(progress, (before, &[]), (&now, &turn)).await?,
                 },
-                CurrentState::Absent | CurrentState::Object(_) | CurrentState::Unsupported { .. } => {
+                CurrentState::Absent | CurrentState::Object(_) | CurrentState::Unsupported(_) => {
                     decide::create_after_read(progress.target, &now)?
                 }
             },

@@ -113,9 +113,9 @@ impl ExitStatus {
     #[must_use]
     pub fn of_refusal(refusal: &ApprovalError) -> Self {
         match refusal {
-            ApprovalError::Unknown { .. } => ExitStatus::Unknown,
-            ApprovalError::NoDigest { .. } => ExitStatus::Usage,
-            ApprovalError::Guards { .. } | ApprovalError::Changes { .. } | ApprovalError::OtherDigest { .. } => {
+            ApprovalError::Unknown(_) => ExitStatus::Unknown,
+            ApprovalError::NoDigest(_) => ExitStatus::Usage,
+            ApprovalError::Guards(_) | ApprovalError::Changes(_) | ApprovalError::OtherDigest { .. } => {
                 ExitStatus::Refused
             }
         }
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn what_a_file_error_knows_to_do_is_the_first_hint_whatever_was_said_around_it() {
-        let failed = || Err::<(), _>(FileError::Link { path: "policy.yaml".into() });
+        let failed = || Err::<(), _>(FileError::Link("policy.yaml".into()));
         let error =
             failed().context("cannot read the policy").with_status(ExitStatus::Invalid).hint("nothing was sent");
         let error = error.expect_err("it failed");

@@ -417,7 +417,7 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
                 .unwrap_or("check the address (`--state` or `TRUEUP_STATE`), and that the bucket answers")
                 .to_owned(),
         ),
-        JournalError::Lease(LeaseError::Held { holder }) => Some(release_hint(&holder.run, &context.call.settings())),
+        JournalError::Lease(LeaseError::Held(holder)) => Some(release_hint(&holder.run, &context.call.settings())),
         JournalError::Superseded { .. } => Some("to make its changes, apply the definitions again".to_owned()),
         JournalError::NoLast { there, .. } if there.is_empty() => None,
         JournalError::NoLast { .. } | JournalError::NoRun { .. } => {

@@ -203,7 +203,7 @@ fn nothing_selected() -> CommandError {
 /// A filter that matches nothing, as an error.
 pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
     let hint = match &unmatched {
-        UnmatchedFilter::Only { .. } | UnmatchedFilter::Except { .. } => {
+        UnmatchedFilter::Only(_) | UnmatchedFilter::Except(_) => {
             "a glob is matched against NAMESPACE/NAME, such as shop/cart, and with a kind against KIND:NAMESPACE/NAME"
         }
         UnmatchedFilter::Selector => "it is matched against the labels of the definitions and of the live endpoints",

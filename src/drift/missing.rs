@@ -17,10 +17,7 @@ pub enum MissingCause {
         commit: Option<String>,
     },
     /// That cannot be decided.
-    Unknown {
-        /// Why.
-        reason: String,
-    },
+    Unknown(String),
 }
 
 /// What git, the drift state and the runs show of the past of an endpoint that is missing live. Times order what they
@@ -50,15 +47,9 @@ pub enum GitPast {
         removal: Option<Removal>,
     },
     /// The newest commit that was applied does not define it.
-    NotDefined {
-        /// When it was last applied, as far as live objects show it.
-        applied: Timestamp,
-    },
+    NotDefined(Timestamp),
     /// git cannot show it.
-    Unknown {
-        /// Why.
-        reason: String,
-    },
+    Unknown(String),
 }
 
 /// A commit after the one that was applied in which an endpoint was not defined. Whether it was applied is not known: a
@@ -87,17 +78,17 @@ impl Past {
                 let reason = format!(
                     "{removed} removed the definition after {commit} was applied, and whether that was applied is unknown"
                 );
-                MissingCause::Unknown { reason }
+                MissingCause::Unknown(reason)
             }
             // What the service shows was applied after the check had seen it: that run deleted it.
-            GitPast::NotDefined { applied } if seen > withdrawn.max(Some(applied)) => {
+            GitPast::NotDefined(applied) if seen > withdrawn.max(Some(applied)) => {
                 MissingCause::Deleted { commit: None }
             }
-            GitPast::NotDefined { .. } => MissingCause::Pending,
-            GitPast::Unknown { reason } => match seen.max(left_in_place) {
+            GitPast::NotDefined(_) => MissingCause::Pending,
+            GitPast::Unknown(reason) => match seen.max(left_in_place) {
                 Some(in_place) if Some(in_place) > withdrawn => MissingCause::Deleted { commit: None },
                 _ if withdrawn.is_some() => MissingCause::Pending,
-                _ => MissingCause::Unknown { reason },
+                _ => MissingCause::Unknown(reason),
             },
         }
     }
@@ -128,7 +119,7 @@ impl Plan {
                     change.cause = Some(Cause::Drift);
                     change.applied_in = commit;
                 }
-                MissingCause::Unknown { reason } => {
+                MissingCause::Unknown(reason) => {
                     change.cause = Some(Cause::Pending);
                     self.notes.push(Note::DeletesUnknown { key: change.key.clone(), reason });
                 }
@@ -187,8 +178,8 @@ mod tests {
     fn the_last_of_what_is_known_decides() {
         let by_commit = MissingCause::Deleted { commit: Some("a".repeat(40)) };
         let deleted = MissingCause::Deleted { commit: None };
-        let is_unknown = |past: Past| matches!(past.cause(), MissingCause::Unknown { .. });
-        let unknown = || GitPast::Unknown { reason: "shallow".to_owned() };
+        let is_unknown = |past: Past| matches!(past.cause(), MissingCause::Unknown(_));
+        let unknown = || GitPast::Unknown("shallow".to_owned());
         // What git says of the newest commit that was applied, and a later run of trueup that took it away.
         assert_eq!(past(defined(None)).cause(), by_commit);
         assert_eq!(Past { withdrawn: Some(at(11)), ..past(defined(None)) }.cause(), MissingCause::Pending);
@@ -206,7 +197,7 @@ mod tests {
         assert_eq!(Past { withdrawn: Some(at(15)), ..removed() }.cause(), MissingCause::Pending);
         assert!(is_unknown(Past { seen: Some(at(99)), ..past(defined(Some(("b", None)))) }));
         // The newest commit that was applied lacks it: its apply deleted what was seen before.
-        let lacks = || past(GitPast::NotDefined { applied: at(10) });
+        let lacks = || past(GitPast::NotDefined(at(10)));
         assert_eq!(lacks().cause(), MissingCause::Pending);
         assert_eq!(Past { seen: Some(at(9)), ..lacks() }.cause(), MissingCause::Pending);
         assert_eq!(Past { seen: Some(at(11)), ..lacks() }.cause(), deleted);

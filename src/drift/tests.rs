@@ -29,7 +29,7 @@ fn a_missing_object_that_was_applied_before_is_drift() {
     let mut plan = World::new().defined(endpoint("a", 1)).plan();
     plan.judge_missing(|_| MissingCause::Deleted { commit: None });
     assert_eq!(plan.verdicts(UnmanagedPolicy::Note).whole(), Verdict::Drift);
-    plan.judge_missing(|_| MissingCause::Unknown { reason: "no git".to_owned() });
+    plan.judge_missing(|_| MissingCause::Unknown("no git".to_owned()));
     assert_eq!(plan.verdicts(UnmanagedPolicy::Note).whole(), Verdict::Pending);
     assert!(plan.notes.iter().any(|note| matches!(note, Note::DeletesUnknown { .. })));
 }
@@ -123,7 +123,7 @@ fn nothing_is_concluded_from_an_unknown_read() {
     assert_eq!(world.verdict(), Verdict::Unknown);
     let plan = world.plan();
     let refused = plan.approve(Approval::Given, &Allowances::default());
-    assert!(matches!(refused, Err(ApprovalError::Unknown { .. })));
+    assert!(matches!(refused, Err(ApprovalError::Unknown(_))));
 }
 
 #[test]

@@ -94,11 +94,7 @@ impl Directory {
     /// An open file and its length, if it is a regular one.
     pub(super) fn regular_file(&self, file: File, below: &Path) -> Result<(File, u64), FileError> {
         let metadata = file.metadata().map_err(|error| self.error("read", below, error))?;
-        if metadata.is_file() {
-            Ok((file, metadata.len()))
-        } else {
-            Err(FileError::NotRegular { path: self.path.join(below) })
-        }
+        if metadata.is_file() { Ok((file, metadata.len())) } else { Err(FileError::NotRegular(self.path.join(below))) }
     }
 
     /// Opens for reading, without waiting for the writer of a pipe.
@@ -157,7 +153,7 @@ impl Directory {
             Err(FileError::TooLarge { .. }) => false,
             Err(error) => return Err(error),
         };
-        if is_same { Ok(()) } else { Err(FileError::Edited { path: self.path.join(below) }) }
+        if is_same { Ok(()) } else { Err(FileError::Edited(self.path.join(below))) }
     }
 
     /// Writes a file and puts it in its place after a `check`.
@@ -206,8 +202,8 @@ impl Directory {
     fn regular(&self, below: &Path) -> Result<Option<Metadata>, FileError> {
         let path = || self.path.join(below);
         match self.dir.symlink_metadata(below) {
-            Ok(metadata) if metadata.is_symlink() => Err(FileError::Link { path: path() }),
-            Ok(metadata) if !metadata.is_file() => Err(FileError::NotRegular { path: path() }),
+            Ok(metadata) if metadata.is_symlink() => Err(FileError::Link(path())),
+            Ok(metadata) if !metadata.is_file() => Err(FileError::NotRegular(path())),
             Ok(metadata) => Ok(Some(metadata)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.error("write", below, error)),

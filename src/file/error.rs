@@ -25,29 +25,17 @@ pub enum FileError {
         directory: PathBuf,
     },
     /// A link where a file is expected.
-    #[error("`{}` is a symbolic link", path.display())]
-    Link {
-        /// The link.
-        path: PathBuf,
-    },
+    #[error("`{}` is a symbolic link", .0.display())]
+    Link(PathBuf),
     /// A directory, a device, a socket or a pipe where a file is expected.
-    #[error("`{}` is not a regular file", path.display())]
-    NotRegular {
-        /// What it is instead of a file.
-        path: PathBuf,
-    },
+    #[error("`{}` is not a regular file", .0.display())]
+    NotRegular(PathBuf),
     /// Not UTF-8.
-    #[error("`{}` is not UTF-8 text", path.display())]
-    NotText {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{}` is not UTF-8 text", .0.display())]
+    NotText(PathBuf),
     /// More brackets are open at a time than an input needs.
-    #[error("`{}` is nested too deep", path.display())]
-    TooDeep {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{}` is nested too deep", .0.display())]
+    TooDeep(PathBuf),
     /// The file is larger than an input of its kind may be.
     #[error("`{}` is larger than the allowed {}", path.display(), size(*limit))]
     TooLarge {
@@ -57,11 +45,8 @@ pub enum FileError {
         limit: u64,
     },
     /// Somebody edited the file while an edit of it was made.
-    #[error("`{}` was edited meanwhile", path.display())]
-    Edited {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{}` was edited meanwhile", .0.display())]
+    Edited(PathBuf),
     /// A pipe that does not end.
     #[error("`{}` did not end within {seconds} seconds", path.display())]
     TooSlow {
@@ -102,11 +87,11 @@ impl FileError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { .. } | Self::TooSlow { .. } | Self::TooLarge { .. } | Self::Exposed { .. } => None,
-            Self::NotText { .. } | Self::TooDeep { .. } => None,
+            Self::NotText(_) | Self::TooDeep(_) => None,
             Self::Outside { .. } => Some("give the path that the link leads to, or put the file in its place"),
-            Self::Link { .. } => Some("give the path that the link leads to"),
-            Self::NotRegular { .. } => Some("give a regular file"),
-            Self::Edited { .. } => Some("run the command again"),
+            Self::Link(_) => Some("give the path that the link leads to"),
+            Self::NotRegular(_) => Some("give a regular file"),
+            Self::Edited(_) => Some("run the command again"),
         }
     }
 }

@@ -40,7 +40,7 @@ fn take(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     } else if platform::is_stream(metadata.file_type()) {
         stream::read(platform::waiting(file).map_err(FileError::io("read", path))?, path, limit)
     } else {
-        Err(FileError::NotRegular { path: path.to_owned() })
+        Err(FileError::NotRegular(path.to_owned()))
     }
 }
 
@@ -64,8 +64,8 @@ pub fn replace(
 /// The target is a link or not a regular file.
 pub fn check_replace(path: &Path) -> Result<(), FileError> {
     match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_symlink() => Err(FileError::Link { path: path.to_owned() }),
-        Ok(metadata) if !metadata.is_file() => Err(FileError::NotRegular { path: path.to_owned() }),
+        Ok(metadata) if metadata.is_symlink() => Err(FileError::Link(path.to_owned())),
+        Ok(metadata) if !metadata.is_file() => Err(FileError::NotRegular(path.to_owned())),
         _ => Ok(()),
     }
 }
@@ -125,7 +125,7 @@ fn target(path: &Path) -> Result<(Directory, PathBuf), FileError> {
         Some(beneath) => beneath,
         None => {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let name = path.file_name().ok_or_else(|| FileError::NotRegular { path: path.to_owned() })?;
+            let name = path.file_name().ok_or_else(|| FileError::NotRegular(path.to_owned()))?;
             (create_directory(parent)?, PathBuf::from(name))
         }
     };
@@ -220,12 +220,12 @@ fn named(error: FileError, path: &Path) -> FileError {
     match error {
         FileError::Io { action, source, .. } => FileError::Io { action, path, source },
         FileError::Outside { directory, .. } => FileError::Outside { path, directory },
-        FileError::Link { .. } => FileError::Link { path },
-        FileError::NotRegular { .. } => FileError::NotRegular { path },
+        FileError::Link(_) => FileError::Link(path),
+        FileError::NotRegular(_) => FileError::NotRegular(path),
         FileError::TooLarge { limit, .. } => FileError::TooLarge { path, limit },
         FileError::TooSlow { seconds, .. } => FileError::TooSlow { path, seconds },
-        FileError::NotText { .. } => FileError::NotText { path },
-        FileError::TooDeep { .. } => FileError::TooDeep { path },
-        of_ours @ (FileError::Exposed { .. } | FileError::Edited { .. }) => of_ours,
+        FileError::NotText(_) => FileError::NotText(path),
+        FileError::TooDeep(_) => FileError::TooDeep(path),
+        of_ours @ (FileError::Exposed { .. } | FileError::Edited(_)) => of_ours,
     }
 }

@@ -85,7 +85,7 @@ fn own(parent: &Directory, name: impl AsRef<Path>) -> Result<Directory, FileErro
     let path = parent.path().join(name);
     let link = parent.dir.symlink_metadata(name).map_err(FileError::io("read", &path))?;
     if link.is_symlink() {
-        return Err(FileError::Link { path });
+        return Err(FileError::Link(path));
     }
     let directory = parent.below(name)?;
     let metadata = metadata(&directory)?;

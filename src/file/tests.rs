@@ -122,7 +122,7 @@ fn only_regular_files_of_a_bounded_size_are_read() {
     let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).expect("a socket");
     let directory = Directory::open(&path).expect("a directory");
     for odd in ["fifo", "directory"] {
-        assert!(matches!(directory.read(odd, 9), Err(FileError::NotRegular { .. })), "{odd}");
+        assert!(matches!(directory.read(odd, 9), Err(FileError::NotRegular(_))), "{odd}");
     }
     directory.read("socket", 9).expect_err("a socket cannot be opened");
     assert_eq!(directory.read("four", 4).expect("it fits"), b"1234");
@@ -185,10 +185,10 @@ fn a_write_replaces_a_file_and_follows_no_link() {
     symlink("nowhere", path.join("dangling")).expect("a link");
     for link in ["link", "dangling", "/dev/stdout"] {
         let error = replace(&path.join(link), FileMode::Private, |out| out.write_all(b"x")).expect_err(link);
-        assert!(matches!(error, FileError::Link { .. }), "{link}: {error:?}");
+        assert!(matches!(error, FileError::Link(_)), "{link}: {error:?}");
     }
     let error = replace(Path::new("/dev/null"), FileMode::Private, |out| out.write_all(b"x")).expect_err("a device");
-    assert!(matches!(error, FileError::NotRegular { .. }), "{error:?}");
+    assert!(matches!(error, FileError::NotRegular(_)), "{error:?}");
     replace(&path.join("new/deep/file"), FileMode::Private, |out| out.write_all(b"1")).expect("directories are made");
     assert_eq!(mode(&path.join("new/deep/file")), 0o600);
     std::fs::set_permissions(path.join("victim"), std::fs::Permissions::from_mode(0o640)).expect("a mode");
@@ -223,7 +223,7 @@ fn our_directories_are_for_us_alone() {
     set(&state, 0o1777);
     Directory::private(&state, "runs").expect("nobody else can rename it");
     symlink("runs", state.join("locks")).expect("a link");
-    assert!(matches!(Directory::private(&state, "locks"), Err(FileError::Link { .. })));
+    assert!(matches!(Directory::private(&state, "locks"), Err(FileError::Link(_))));
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn an_edit_of_a_file_that_somebody_edited_meanwhile_leaves_it() {
     let directory = Directory::open(&path).expect("a directory");
     let edit = |before: &str| FileEdit { before: before.into(), now: b"now".to_vec() };
     let put = |edit: FileEdit| directory.edit("file", &edit, FileMode::Reproducible);
-    let is_edited = |result| matches!(result, Err(FileError::Edited { .. }));
+    let is_edited = |result| matches!(result, Err(FileError::Edited(_)));
     // None is as good as an empty one.
     assert!(is_edited(put(edit("before"))));
     put(edit("")).expect("there is none");

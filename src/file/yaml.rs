@@ -14,9 +14,9 @@ const DEEPEST: usize = 64;
 /// Those of [`named::read`]; it is not UTF-8, or nested too deep.
 pub fn read_yaml(path: &Path, limit: u64) -> Result<String, FileError> {
     let bytes = named::read(path, limit)?;
-    let text = String::from_utf8(bytes).map_err(|_| FileError::NotText { path: path.to_owned() })?;
+    let text = String::from_utf8(bytes).map_err(|_| FileError::NotText(path.to_owned()))?;
     if is_nested_too_deep(&text) {
-        return Err(FileError::TooDeep { path: path.to_owned() });
+        return Err(FileError::TooDeep(path.to_owned()));
     }
     // The parser takes a byte-order mark for the start of another document.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))

@@ -26,7 +26,7 @@ pub(super) struct RepositoryPaths {
 impl RepositoryPaths {
     /// The repository that `directory` is in.
     pub(super) fn search(directory: &Path) -> Result<Self, GitError> {
-        let none = || GitError::NoRepository { directory: directory.to_owned() };
+        let none = || GitError::NoRepository(directory.to_owned());
         let start = file::real_path(directory).map_err(|_| none())?;
         for top in start.ancestors() {
             let marker = top.join(".git");
@@ -65,7 +65,7 @@ impl RepositoryPaths {
         for path in [self.top.join(".git"), self.directory.clone(), self.common.clone()] {
             let owner = owner(&path);
             if owner.is_none() || !trusted.contains(&owner) {
-                return Err(GitError::OtherOwner { path });
+                return Err(GitError::OtherOwner(path));
             }
         }
         Ok(())

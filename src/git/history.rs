@@ -100,8 +100,7 @@ impl Repository {
         mut take: impl FnMut(&[u8]),
     ) -> Result<(), GitError> {
         let mut places = vec![("HEAD".to_owned(), format!("{}{file}", self.prefix()))];
-        let (too_large, mut left) =
-            (|| GitError::TooLarge { what: format!("the history of `{file}`") }, LARGEST_VERSIONS);
+        let (too_large, mut left) = (|| GitError::TooLarge(format!("the history of `{file}`")), LARGEST_VERSIONS);
         let mut at = 0;
         while let Some((from, path)) = places.get(at).cloned() {
             if at == MOVES {

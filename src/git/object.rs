@@ -52,13 +52,13 @@ impl Repository {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
-        let missing = |entry: &TreeEntry| GitError::NoObject { path: entry.path.clone() };
+        let missing = |entry: &TreeEntry| GitError::NoObject(entry.path.clone());
         let mut most = 0;
         for entry in entries {
             most += entry.size.ok_or_else(|| missing(entry))? + AROUND;
         }
         if most > LARGEST_CONTENTS {
-            return Err(GitError::TooLarge { what: "the commit's definitions together".to_owned() });
+            return Err(GitError::TooLarge("the commit's definitions together".to_owned()));
         }
         let objects: Vec<&str> = entries.iter().map(|entry| entry.object.as_str()).collect();
         let contents = self.objects(&objects, CallLimits::bytes(most))?;

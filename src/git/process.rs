@@ -89,8 +89,11 @@ impl Program {
             std::env::split_paths(search_path).filter(|place| place.is_absolute() && outside(place)).collect();
         let runs = |file: &PathBuf| crate::file::is_program(file) && outside(file);
         let name = format!("git{}", std::env::consts::EXE_SUFFIX);
-        let file = places.iter().map(|place| place.join(&name)).find(runs).ok_or_else(|| GitError::NoProgram {
-            reason: std::io::Error::new(std::io::ErrorKind::NotFound, "it is not on the search path (PATH)"),
+        let file = places.iter().map(|place| place.join(&name)).find(runs).ok_or_else(|| {
+            GitError::NoProgram(std::io::Error::new(
+                std::io::ErrorKind::NotFound,
+                "it is not on the search path (PATH)",
+            ))
         })?;
         let path = std::env::join_paths(places).unwrap_or_else(|_| SEARCH_PATH.into());
         Ok(Self { file, path })
@@ -116,7 +119,7 @@ impl Program {
             command.arg("-c").arg(setting);
         });
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().map_err(|reason| GitError::NoProgram { reason })?;
+        let child = command.spawn().map_err(GitError::NoProgram)?;
         wait(child, name, input, bounds)
     }
 }
@@ -151,7 +154,7 @@ fn wait(mut child: Child, name: &str, input: Vec<u8>, bounds: CallLimits) -> Res
         let _ = child.kill();
         let _ = child.wait();
         return Err(match output {
-            Ok(Ok(bytes)) if bytes.len() as u64 > bounds.bytes => GitError::TooLarge { what: format!("`git {name}`") },
+            Ok(Ok(bytes)) if bytes.len() as u64 > bounds.bytes => GitError::TooLarge(format!("`git {name}`")),
             Ok(Err(error)) => failed(error.to_string()),
             _ => failed(format!("no answer in {} s", bounds.time.as_secs_f32())),
         });

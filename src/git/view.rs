@@ -182,7 +182,7 @@ fn configuration(found: &RepositoryPaths) -> Option<PathBuf> {
 fn settings(view: &Path, found: &RepositoryPaths, program: &Program) -> Result<String, GitError> {
     let mut text = PLAIN.to_owned();
     let Some(file) = configuration(found) else { return Ok(text) };
-    let file = file.to_str().ok_or_else(|| GitError::NoRepository { directory: found.top.clone() })?;
+    let file = file.to_str().ok_or_else(|| GitError::NoRepository(found.top.clone()))?;
     // Without `include`: it would read any file of the machine.
     let arguments = ["config", "--file", file, "--no-includes", "-z", "--get-regexp", SETTINGS];
     let said = program.run(view, &arguments, Vec::new(), CallLimits::bytes(LARGEST_SETTINGS))?;

@@ -36,11 +36,8 @@ pub enum JournalError {
     #[error(transparent)]
     Lease(#[from] LeaseError),
     /// The object store has something else under a name that only this run writes.
-    #[error("`{}` is already there: another program writes this run", path.display())]
-    Taken {
-        /// The object.
-        path: PathBuf,
-    },
+    #[error("`{}` is already there: another program writes this run", .0.display())]
+    Taken(PathBuf),
     /// A part of a run is missing: nothing is concluded from the rest.
     #[error("`{}` lacks the part {part}; the run cannot be used", path.display())]
     Gap {
@@ -60,11 +57,8 @@ pub enum JournalError {
         reason: String,
     },
     /// The file ends before its header does: the run was killed before it began, nothing was sent.
-    #[error("`{}` has no header: the run was killed before it sent anything", path.display())]
-    NoHeader {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{}` has no header: the run was killed before it sent anything", .0.display())]
+    NoHeader(PathBuf),
     /// Written by another version of this program.
     #[error("`{}` cannot be used: {reason}", path.display())]
     Format {
@@ -126,9 +120,6 @@ pub enum JournalError {
         by: RunId,
     },
     /// Runs that resume each other in a circle.
-    #[error("run `{run}` says that it resumes itself; its file was altered")]
-    Circle {
-        /// The run.
-        run: String,
-    },
+    #[error("run `{0}` says that it resumes itself; its file was altered")]
+    Circle(String),
 }

@@ -110,7 +110,7 @@ pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), 
 /// Whether a run that cannot be read is none of the stack, or sent nothing.
 fn pass_over(path: &Path, error: JournalError, stack: Option<&str>) -> Result<(), JournalError> {
     match error {
-        JournalError::NoHeader { .. } => Ok(()),
+        JournalError::NoHeader(_) => Ok(()),
         _ if !stored::is_named_for(path, stack) => Ok(()),
         error => Err(JournalError::LaterUnreadable { path: path.to_owned(), source: Box::new(error) }),
     }
@@ -255,7 +255,7 @@ fn newest(state: &StateStore) -> Result<Option<RunId>, JournalError> {
             Ok(record) => return Ok(Some(record.header.run)),
             // The store does not answer: which run is the newest is not known.
             Err(error @ JournalError::State(_)) => return Err(error),
-            Err(JournalError::NoHeader { .. }) => {}
+            Err(JournalError::NoHeader(_)) => {}
             Err(error) => return Err(JournalError::LaterUnreadable { path, source: Box::new(error) }),
         }
     }
@@ -394,7 +394,7 @@ pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalE
     }
     let mut gone: Vec<RunId> = runs.iter().map(|run| &run.run).filter(|run| !stays.contains(run)).cloned().collect();
     // A run that was killed before it sent anything is worth no more than those around it.
-    let empty = unreadable.iter().filter(|(_, error)| matches!(error, JournalError::NoHeader { .. }));
+    let empty = unreadable.iter().filter(|(_, error)| matches!(error, JournalError::NoHeader(_)));
     let empty = empty.filter_map(|(path, _)| stored::run(path));
     let oldest = gone.iter().max().cloned();
     gone.extend(empty.filter(|run| oldest.as_ref().is_some_and(|oldest| run < oldest)));

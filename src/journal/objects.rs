@@ -124,7 +124,7 @@ impl ObjectRun {
         });
         let name = part(self.run.as_str(), self.next);
         let written = self.bucket.write(&name, lines, None)?;
-        written.ok_or_else(|| JournalError::Taken { path: self.bucket.place(&name).into() })?;
+        written.ok_or_else(|| JournalError::Taken(self.bucket.place(&name).into()))?;
         self.next += 1;
         Ok(())
     }

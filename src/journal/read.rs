@@ -29,7 +29,7 @@ pub(super) fn load_present(state: &StateStore, run: &RunId) -> Result<(RunRecord
     let mut earlier = record.header.resumes.clone();
     while let Some(run) = earlier {
         if seen.contains(&run) {
-            return Err(JournalError::Circle { run: run.to_string() });
+            return Err(JournalError::Circle(run.to_string()));
         }
         let Some(mut before) = one(state, &run)? else { return Ok((record, Some(run))) };
         before.entries.append(&mut record.entries);
@@ -91,7 +91,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
     let header = header.ok_or_else(|| match bad {
         // A header that was cut off begins as one, and has no end.
         Some(bad) if bytes.ends_with(b"\n") || !begins_as_header(bytes) => damaged(bad),
-        _ => JournalError::NoHeader { path: path.to_owned() },
+        _ => JournalError::NoHeader(path.to_owned()),
     })?;
     Ok(RunRecord { header, entries, closing })
 }

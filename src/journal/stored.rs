@@ -30,7 +30,7 @@ pub(super) fn first_line(state: &StateStore, path: &Path) -> Option<Vec<u8>> {
 
 /// The bytes of a run that is listed.
 pub(super) fn bytes(state: &StateStore, path: &Path) -> Result<Vec<u8>, JournalError> {
-    find(state, path)?.ok_or_else(|| JournalError::NoHeader { path: path.to_owned() })
+    find(state, path)?.ok_or_else(|| JournalError::NoHeader(path.to_owned()))
 }
 
 pub(super) fn path(state: &StateStore, run: &RunId) -> PathBuf {

@@ -205,7 +205,7 @@ fn of_four_runners_one_has_the_lock() {
         let held = begun.iter().filter(|begun| begun.is_ok()).count();
         assert_eq!(held, 1, "round {round}");
         for refused in begun.iter().filter_map(|begun| begun.as_ref().err()) {
-            let JournalError::Lease(LeaseError::Held { holder }) = refused else { panic!("{refused}") };
+            let JournalError::Lease(LeaseError::Held(holder)) = refused else { panic!("{refused}") };
             assert_eq!((holder.host.as_deref(), holder.user.as_deref()), (Some("runner-1"), Some("ada")));
         }
     }
@@ -220,7 +220,7 @@ fn the_lock_of_a_dead_runner_ends_and_that_of_a_live_one_does_not() {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_millis(1500) {
         let other = begin(&runner(&store), "2026-11-22T05-00-01-000-shop-0002");
-        assert!(matches!(other, Err(JournalError::Lease(LeaseError::Held { .. }))));
+        assert!(matches!(other, Err(JournalError::Lease(LeaseError::Held(_)))));
     }
     assert!(alive.permits().is_ok());
     // A lock that is not renewed is one of a runner that was killed.
@@ -416,7 +416,7 @@ fn runs_that_resumed_each_other_are_an_error() {
         std::fs::write(&file, format!("{line}\n")).expect("written");
     }
     let error = load(&state, &RunId::new(&names[0]).expect("an id")).expect_err("a circle");
-    assert!(matches!(&error, JournalError::Circle { run } if *run == names[1]), "{error}");
+    assert!(matches!(&error, JournalError::Circle(run) if *run == names[1]), "{error}");
 }
 
 #[test]

@@ -49,11 +49,8 @@ pub enum DocumentError {
     },
     /// Its content does not have the digest that it names. The digest of the content is not shown: it would be the one
     /// with which the file passes.
-    #[error("it was altered after it was written: {remedy}")]
-    Altered {
-        /// What to do.
-        remedy: &'static str,
-    },
+    #[error("it was altered after it was written: {0}")]
+    Altered(&'static str),
 }
 
 /// The kind that a file names, if it is a document: what it says of itself, not its name.
@@ -110,7 +107,7 @@ impl DocumentFormat {
 
     /// The error for a file with another digest than that of its content.
     pub(crate) fn altered(&self) -> DocumentError {
-        DocumentError::Altered { remedy: self.remedy }
+        DocumentError::Altered(self.remedy)
     }
 }
 

@@ -22,11 +22,8 @@ pub enum NameError {
     #[error("is empty")]
     Empty,
     /// Longer than the service accepts.
-    #[error("is {length} bytes long, more than the allowed {LONGEST_NAME}")]
-    TooLong {
-        /// Bytes of the text.
-        length: usize,
-    },
+    #[error("is {0} bytes long, more than the allowed {LONGEST_NAME}")]
+    TooLong(usize),
     /// Not a DNS-1035 label.
     #[error(
         "may contain only lower-case letters, digits and `-`, begin with a letter, and end with a letter or a digit"
@@ -39,7 +36,7 @@ fn check_label(text: &str) -> Result<(), NameError> {
         return Err(NameError::Empty);
     }
     if text.len() > LONGEST_NAME {
-        return Err(NameError::TooLong { length: text.len() });
+        return Err(NameError::TooLong(text.len()));
     }
     let bytes = text.as_bytes();
     let inner = bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-');
@@ -284,7 +281,7 @@ mod tests {
         assert!(Name::parse("ep-1").is_ok());
         assert!(Name::parse(&"a".repeat(63)).is_ok());
         assert_eq!(Name::parse(""), Err(NameError::Empty));
-        assert_eq!(Name::parse(&"a".repeat(64)), Err(NameError::TooLong { length: 64 }));
+        assert_eq!(Name::parse(&"a".repeat(64)), Err(NameError::TooLong(64)));
         for bad in ["1a", "-a", "a-", "a_b", "A", "a.b", "a/b", "..", "ä"] {
             assert_eq!(Name::parse(bad), Err(NameError::NotALabel), "{bad}");
         }

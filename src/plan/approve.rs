@@ -26,11 +26,8 @@ pub enum Approval<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
     /// Guards that were not allowed.
-    #[error("{}", describe(guards))]
-    Guards {
-        /// Which.
-        guards: Vec<GuardHit>,
-    },
+    #[error("{}", describe(.0))]
+    Guards(Vec<GuardHit>),
     /// The plan is not the one that was reviewed.
     #[error(
         "this plan's digest is not {given}: the files, the live objects, the service, the options or what was allowed \
@@ -43,23 +40,14 @@ pub enum ApprovalError {
         base: bool,
     },
     /// What was given is not a digest.
-    #[error("`{given}` is not a valid digest: give at least {} hex digits, as the plan shows them", Digest::LEAST)]
-    NoDigest {
-        /// What was given.
-        given: String,
-    },
+    #[error("`{}` is not a valid digest: give at least {} hex digits, as the plan shows them", .0, Digest::LEAST)]
+    NoDigest(String),
     /// Single changes that were not allowed; only a plan from a file or a journal has such.
-    #[error("the plan needs consents that nobody gave: {}", names.join(", "))]
-    Changes {
-        /// As `--allow` takes them.
-        names: Vec<String>,
-    },
+    #[error("the plan needs consents that nobody gave: {}", .0.join(", "))]
+    Changes(Vec<String>),
     /// A read in the selection is unknown; that cannot be allowed.
-    #[error("could not read {}, so nothing is concluded about it", names(lists))]
-    Unknown {
-        /// Which lists, with the reason.
-        lists: Vec<(Scope, String)>,
-    },
+    #[error("could not read {}, so nothing is concluded about it", names(.0))]
+    Unknown(Vec<(Scope, String)>),
 }
 
 impl ApprovalError {
@@ -67,14 +55,12 @@ impl ApprovalError {
     pub fn consents(&self) -> Vec<String> {
         match self {
             // A guard can hit several namespaces.
-            ApprovalError::Guards { guards } => {
+            ApprovalError::Guards(guards) => {
                 let names: BTreeSet<GuardName> = guards.iter().map(|guard| guard.name).collect();
                 names.iter().map(ToString::to_string).collect()
             }
-            ApprovalError::Changes { names } => names.clone(),
-            ApprovalError::OtherDigest { .. } | ApprovalError::NoDigest { .. } | ApprovalError::Unknown { .. } => {
-                Vec::new()
-            }
+            ApprovalError::Changes(names) => names.clone(),
+            ApprovalError::OtherDigest { .. } | ApprovalError::NoDigest(_) | ApprovalError::Unknown(_) => Vec::new(),
         }
     }
 }
@@ -113,7 +99,7 @@ impl Plan {
         let lists: Vec<(Scope, String)> =
             self.unknown().map(|(scope, reason)| (scope.clone(), reason.to_owned())).collect();
         if !lists.is_empty() {
-            return Err(ApprovalError::Unknown { lists });
+            return Err(ApprovalError::Unknown(lists));
         }
         let recorded = match consent {
             Approval::Given => Allowances::default(),
@@ -124,17 +110,17 @@ impl Plan {
         let guards: Vec<GuardHit> =
             guard::hits(self, limits).into_iter().filter(|guard| !allow.guard(guard.name)).collect();
         if !guards.is_empty() {
-            return Err(ApprovalError::Guards { guards });
+            return Err(ApprovalError::Guards(guards));
         }
         let names = self.unallowed(&allow);
-        if names.is_empty() { Ok(ApprovedPlan(self)) } else { Err(ApprovalError::Changes { names }) }
+        if names.is_empty() { Ok(ApprovedPlan(self)) } else { Err(ApprovalError::Changes(names)) }
     }
 
     /// The consents that the digest `given` covers.
     fn consents_of(&self, given: &str) -> Result<Allowances, ApprovalError> {
         let digests = self.digests();
         match (digests.whole.is_named(given), digests.without_consents.is_named(given)) {
-            (None, _) | (_, None) => Err(ApprovalError::NoDigest { given: given.to_owned() }),
+            (None, _) | (_, None) => Err(ApprovalError::NoDigest(given.to_owned())),
             (Some(true), _) => Ok(self.reviewed_consents()),
             // The plan that was reviewed before anything was allowed: the apply says what it allows.
             (Some(false), Some(true)) => Ok(Allowances::default()),

@@ -115,7 +115,7 @@ fn a_list_that_was_not_read_hinders_a_move_only_where_it_may_have_what_moves() {
 #[test]
 fn a_glob_that_matches_nothing_is_reported() {
     let unmatched = plan(&[of("a", OLD)], &["shop/b*"], [None, None]).expect_err("nothing matches");
-    assert_eq!(unmatched, MoveError::Unmatched(UnmatchedFilter::Only { glob: "shop/b*".to_owned() }));
+    assert_eq!(unmatched, MoveError::Unmatched(UnmatchedFilter::Only("shop/b*".to_owned())));
 }
 
 #[test]

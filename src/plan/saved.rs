@@ -31,11 +31,8 @@ pub enum SavedError {
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// The content has the digest that the file names, and no plan says such a thing.
-    #[error("the plan contradicts itself, so it was written by hand: {reason}")]
-    Unsound {
-        /// What contradicts what.
-        reason: String,
-    },
+    #[error("the plan contradicts itself, so it was written by hand: {0}")]
+    Unsound(String),
 }
 
 impl Plan {
@@ -89,7 +86,7 @@ impl Plan {
         if !is_as_digested || guard::hits(&plan, &GuardLimits::default()) != plan.guards {
             return Err(FORMAT.altered().into());
         }
-        plan.check().map_err(|reason| SavedError::Unsound { reason })?;
+        plan.check().map_err(SavedError::Unsound)?;
         plan.forget_causes_of_undone();
         Ok(plan)
     }

@@ -32,17 +32,11 @@ pub struct MatchedFilters {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnmatchedFilter {
     /// `--only`
-    #[error("`{glob}` matches nothing")]
-    Only {
-        /// The glob.
-        glob: String,
-    },
+    #[error("`{0}` matches nothing")]
+    Only(String),
     /// `--except`
-    #[error("`--except {glob}` matches nothing")]
-    Except {
-        /// The glob.
-        glob: String,
-    },
+    #[error("`--except {0}` matches nothing")]
+    Except(String),
     /// `--selector`
     #[error("`--selector` matches nothing")]
     Selector,
@@ -177,14 +171,14 @@ impl Selection {
             unseen.find(|one| is_wrong(one)).map(|one| one.text.clone())
         };
         if let Some(glob) = first(&self.only, &matched.only, &|_| true) {
-            return Some(UnmatchedFilter::Only { glob });
+            return Some(UnmatchedFilter::Only(glob));
         }
         let is_wrong = |one: &Pattern| {
             let may_match = matched.namespaces.iter().any(|namespace| one.reach.may_match_in(namespace));
             !may_match || !one.text.contains(kind::GLOB)
         };
         if let Some(glob) = first(&self.except, &matched.except, &is_wrong) {
-            return Some(UnmatchedFilter::Except { glob });
+            return Some(UnmatchedFilter::Except(glob));
         }
         if !self.selector.is_empty() && !matched.selector {
             return Some(UnmatchedFilter::Selector);

@@ -86,11 +86,11 @@ impl Refusal {
             unknown: Vec::new(),
         };
         match error {
-            ApprovalError::Guards { guards } => Self { guards: guards.clone(), ..refusal(RefusalReason::Guards) },
-            ApprovalError::Changes { .. } => refusal(RefusalReason::Changes),
+            ApprovalError::Guards(guards) => Self { guards: guards.clone(), ..refusal(RefusalReason::Guards) },
+            ApprovalError::Changes(_) => refusal(RefusalReason::Changes),
             ApprovalError::OtherDigest { .. } => refusal(RefusalReason::OtherDigest),
-            ApprovalError::NoDigest { .. } => refusal(RefusalReason::NotADigest),
-            ApprovalError::Unknown { lists } => {
+            ApprovalError::NoDigest(_) => refusal(RefusalReason::NotADigest),
+            ApprovalError::Unknown(lists) => {
                 let unknown = lists.iter().map(|(namespace, reason)| UnknownNamespace {
                     namespace: namespace.to_string(),
                     reason: reason.clone(),

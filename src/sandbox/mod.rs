@@ -62,11 +62,8 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// An object that is to be there at the start is refused.
-    #[error("the sandbox cannot add the object: {reason}")]
-    Seed {
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error("the sandbox cannot add the object: {0}")]
+    Seed(String),
     /// The log of requests cannot be written.
     #[error("the request log `{path}` cannot be opened for appending")]
     Log {
@@ -150,7 +147,7 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
 
 impl From<ErrorResponse> for Error {
     fn from(error: ErrorResponse) -> Self {
-        Self::Seed { reason: error.message().to_owned() }
+        Self::Seed(error.message().to_owned())
     }
 }
 
@@ -208,6 +205,6 @@ impl Running {
 
 /// An endpoint by its namespace and its name.
 fn endpoint<'a>(namespace: &'a str, name: &'a str) -> Result<Key<'a>, Error> {
-    let unknown = || Error::Seed { reason: "there are no endpoints".to_owned() };
+    let unknown = || Error::Seed("there are no endpoints".to_owned());
     Ok(Key { kind: ObjectKind::find("endpoint").ok_or_else(unknown)?, namespace, name })
 }

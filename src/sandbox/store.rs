@@ -39,11 +39,8 @@ pub enum Storage {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Another process has it.
-    #[error("`{path}` is already used by another sandbox process; stop that one or choose another file")]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{0}` is already used by another sandbox process; stop that one or choose another file")]
+    InUse(PathBuf),
     /// It is not a file of a sandbox.
     #[error("`{path}` cannot be opened as a sandbox file; choose another file")]
     Open {
@@ -72,11 +69,8 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// The database cannot be written.
-    #[error("the sandbox cannot write its file: {reason}; nothing more is accepted")]
-    Write {
-        /// What the database said.
-        reason: String,
-    },
+    #[error("the sandbox cannot write its file: {0}; nothing more is accepted")]
+    Write(String),
 }
 
 impl StoreError {
@@ -187,7 +181,7 @@ impl Store {
         let mut progress = self.progress.clone();
         let reached = progress.wait_for(|progress| progress.as_ref().map_or(true, |until| *until >= ticket)).await;
         let reached = reached.map_or_else(|_| Err("it was closed".into()), |progress| progress.clone());
-        reached.map(drop).map_err(|reason| StoreError::Write { reason })
+        reached.map(drop).map_err(StoreError::Write)
     }
 
     /// The durable value of `key`.
@@ -312,7 +306,7 @@ fn builder() -> redb::Builder {
 
 fn create(path: &Path) -> Result<Database, StoreError> {
     let failed = |source| match source {
-        redb::DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.to_owned() },
+        redb::DatabaseError::DatabaseAlreadyOpen => StoreError::InUse(path.to_owned()),
         source => StoreError::Open { path: path.to_owned(), source },
     };
     crate::file::open_private(path, |file| builder().create_file(file).map_err(failed))

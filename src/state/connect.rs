@@ -182,7 +182,7 @@ impl HttpConnector for Connector {
         // Where plain HTTP is allowed, a machine may have no authorities.
         let roots = if allow_http { Roots::SystemIfAny } else { Roots::System };
         let tls = transport::configure(roots, &TlsTrust::default()).map_err(|error| match error {
-            TlsError::Setup { reason } => failed(format!("TLS cannot be set up: {reason}")),
+            TlsError::Setup(reason) => failed(format!("TLS cannot be set up: {reason}")),
             other => failed(other.to_string()),
         })?;
         let client = transport::client(tls, self.0.clone(), CONNECT);

@@ -137,11 +137,8 @@ impl LockObject {
 #[derive(Debug, thiserror::Error)]
 pub enum LeaseError {
     /// Another runner has it, and is alive.
-    #[error("another apply of {} is running: {holder}", holder.what)]
-    Held {
-        /// Who.
-        holder: Box<Holder>,
-    },
+    #[error("another apply of {} is running: {}", .0.what, .0)]
+    Held(Box<Holder>),
     /// The store.
     #[error(transparent)]
     Store(#[from] StateError),
@@ -225,7 +222,7 @@ impl Lease {
             }
         }
         match last {
-            Some(holder) => Err(LeaseError::Held { holder: Box::new(holder) }),
+            Some(holder) => Err(LeaseError::Held(Box::new(holder))),
             None => Err(StateError::new("write", bucket.place(name), "others take and release it all the time").into()),
         }
     }
@@ -359,7 +356,7 @@ fn watch(bucket: &Bucket, name: &str, object: StoredObject, found: &LockObject) 
                 return Ok(None);
             }
             if is_last || lock.nonce != found.nonce {
-                return Err(LeaseError::Held { holder: Box::new(lock.holder) });
+                return Err(LeaseError::Held(Box::new(lock.holder)));
             }
             tag = now.tag;
             break;

@@ -41,25 +41,14 @@ const HOSTS: [&str; 2] = [".blob.core.windows.net", ".dfs.core.windows.net"];
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {
     /// Not a URL.
-    #[error("`{text}` is not a valid URL")]
-    NotAUrl {
-        /// The text.
-        text: String,
-    },
+    #[error("`{0}` is not a valid URL")]
+    NotAUrl(String),
     /// Another kind of URL.
-    #[error(
-        "`{scheme}://` is not supported; use s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER@ACCOUNT/PREFIX"
-    )]
-    Scheme {
-        /// What is before `://`.
-        scheme: String,
-    },
+    #[error("`{0}://` is not supported; use s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER@ACCOUNT/PREFIX")]
+    Scheme(String),
     /// A bucket without `//`.
-    #[error("the address of a bucket begins with `{scheme}://`")]
-    Slashes {
-        /// What is before `:`.
-        scheme: String,
-    },
+    #[error("the address of a bucket begins with `{0}://`")]
+    Slashes(String),
     /// No bucket.
     #[error("the URL names no bucket")]
     NoBucket,
@@ -77,11 +66,8 @@ pub enum LocationError {
         variable: &'static str,
     },
     /// A prefix that can be read in two ways.
-    #[error("the prefix of the URL contains `{part}`; use letters, digits, `-`, `_`, `.` and `=`")]
-    Prefix {
-        /// The part between two slashes.
-        part: String,
-    },
+    #[error("the prefix of the URL contains `{0}`; use letters, digits, `-`, `_`, `.` and `=`")]
+    Prefix(String),
 }
 
 fn provider(scheme: &str) -> Option<Provider> {
@@ -101,16 +87,16 @@ impl Location {
     pub fn parse(text: &str) -> Result<Self, LocationError> {
         // What is not a URL may be half of a secret.
         let (scheme, rest) = text.split_once(':').unwrap_or_default();
-        let provider = provider(scheme).ok_or_else(|| LocationError::Scheme { scheme: scheme.to_owned() })?;
+        let provider = provider(scheme).ok_or_else(|| LocationError::Scheme(scheme.to_owned()))?;
         if !rest.starts_with("//") {
-            return Err(LocationError::Slashes { scheme: scheme.to_owned() });
+            return Err(LocationError::Slashes(scheme.to_owned()));
         }
         let variable = match provider {
             Provider::S3 => "AWS_ACCESS_KEY_ID",
             Provider::Google => "GOOGLE_APPLICATION_CREDENTIALS",
             Provider::Azure => "AZURE_STORAGE_ACCOUNT_KEY",
         };
-        let url = Url::parse(text).map_err(|_| LocationError::NotAUrl { text: format!("{scheme}://…") })?;
+        let url = Url::parse(text).map_err(|_| LocationError::NotAUrl(format!("{scheme}://…")))?;
         let secret = |what| Err(LocationError::Secret { what, variable });
         if url.password().is_some() {
             return secret("a password");
@@ -138,7 +124,7 @@ impl Location {
         for part in prefix.split('/').filter(|_| !prefix.is_empty()) {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
             if part.is_empty() || !part.chars().all(plain) {
-                return Err(LocationError::Prefix { part: part.to_owned() });
+                return Err(LocationError::Prefix(part.to_owned()));
             }
         }
         Ok(Self { provider, bucket: bucket.to_owned(), account, prefix: prefix.to_owned() })

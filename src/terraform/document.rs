@@ -148,7 +148,7 @@ impl Document {
             let state: State = serde_json::from_value(document).map_err(|_| TerraformError::Kind)?;
             match state.version {
                 STATE_VERSION => of_state(state.resources.unwrap_or_default()),
-                version => return Err(TerraformError::Version { version }),
+                version => return Err(TerraformError::Version(version)),
             }
         } else if is_shown {
             // Without `values` there is no state.

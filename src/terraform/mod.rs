@@ -30,11 +30,8 @@ pub enum TerraformError {
         column: usize,
     },
     /// The state has a format that this version does not read.
-    #[error("its format version is {version}, and only 4 is read")]
-    Version {
-        /// The version in the file.
-        version: u64,
-    },
+    #[error("its format version is {0}, and only 4 is read")]
+    Version(u64),
     /// The output of `terraform show -json PLAN`.
     #[error("it is a plan, and not a state")]
     Plan,

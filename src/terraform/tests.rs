@@ -282,5 +282,5 @@ fn what_is_not_of_terraform_is_an_error_without_its_content() {
     assert!(matches!(error("{\"secret\": \"x\"}"), TerraformError::Kind));
     assert!(matches!(error("{\"secret\": \"x\", \"resource\": {}}"), TerraformError::Kind));
     assert!(matches!(error("[1]"), TerraformError::Kind));
-    assert!(matches!(error("{\"version\": 3, \"resources\": []}"), TerraformError::Version { version: 3 }));
+    assert!(matches!(error("{\"version\": 3, \"resources\": []}"), TerraformError::Version(3)));
 }

@@ -24,11 +24,8 @@ pub enum Pkcs12Error {
     )]
     Cipher,
     /// Not exactly one key.
-    #[error("the file of --client-p12 contains {found} private keys; it must contain one")]
-    Keys {
-        /// How many.
-        found: usize,
-    },
+    #[error("the file of --client-p12 contains {0} private keys; it must contain one")]
+    Keys(usize),
     /// None of the certificates is the key's.
     #[error("the file of --client-p12 contains no certificate for its private key")]
     Certificate,
@@ -49,7 +46,7 @@ pub(super) fn read(file: &[u8], password: &str) -> Result<Chain, Pkcs12Error> {
         _ => Pkcs12Error::Form { pem: file.trim_ascii_start().starts_with(b"-----BEGIN") },
     })?;
     let [key] = archive.keys.as_slice() else {
-        return Err(Pkcs12Error::Keys { found: archive.keys.len() });
+        return Err(Pkcs12Error::Keys(archive.keys.len()));
     };
     let id = key.local_key_id.as_ref().map(AsRef::<[u8]>::as_ref);
     let own = |bag: &&CertificateBag| bag.local_key_id.as_ref().map(AsRef::<[u8]>::as_ref) == id;
@@ -121,6 +118,6 @@ mod tests {
         let rc4 = include_bytes!("../../tests/cases/tls/rc4.p12");
         assert_eq!(super::read(rc4, "trueup").err(), Some(Pkcs12Error::Cipher));
         let no_key = include_bytes!("../../tests/cases/tls/nokey.p12");
-        assert_eq!(super::read(no_key, "trueup").err(), Some(Pkcs12Error::Keys { found: 0 }));
+        assert_eq!(super::read(no_key, "trueup").err(), Some(Pkcs12Error::Keys(0)));
     }
 }

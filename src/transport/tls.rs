@@ -52,17 +52,11 @@ impl std::fmt::Debug for Identity {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
     /// `--ca-cert` contains no certificate.
-    #[error("the file of --ca-cert holds no PEM certificate: {reason}")]
-    Authorities {
-        /// What the reader says.
-        reason: String,
-    },
+    #[error("the file of --ca-cert holds no PEM certificate: {0}")]
+    Authorities(String),
     /// The client certificate cannot be used.
-    #[error("the client certificate cannot be used: {reason}")]
-    Certificate {
-        /// Why.
-        reason: String,
-    },
+    #[error("the client certificate cannot be used: {0}")]
+    Certificate(String),
     /// The key of the client certificate cannot be used; nothing of it is shown.
     #[error("the key of --client-key cannot be used: it must be one unencrypted PEM key")]
     Key,
@@ -70,15 +64,12 @@ pub enum TlsError {
     #[error(transparent)]
     Pkcs12(#[from] Pkcs12Error),
     /// No roots, or no cipher in common.
-    #[error("TLS cannot be set up: {reason}; give an authority with --ca-cert")]
-    Setup {
-        /// What the library says.
-        reason: String,
-    },
+    #[error("TLS cannot be set up: {0}; give an authority with --ca-cert")]
+    Setup(String),
 }
 
 fn setup(error: &rustls::Error) -> TlsError {
-    TlsError::Setup { reason: error.to_string() }
+    TlsError::Setup(error.to_string())
 }
 
 /// Whose certificates are trusted beside those of the authorities that are given.
@@ -101,7 +92,7 @@ pub(crate) fn configure(roots: Roots, trust: &TlsTrust) -> Result<ClientConfig, 
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| setup(&error))?;
-    let unusable = |reason| TlsError::Authorities { reason };
+    let unusable = |reason| TlsError::Authorities(reason);
     let authorities = trust.authorities.as_deref().map(certificates).transpose().map_err(unusable)?.unwrap_or_default();
     let verifier = match roots {
         Roots::Given => None,
@@ -125,14 +116,12 @@ pub(crate) fn configure(roots: Roots, trust: &TlsTrust) -> Result<ClientConfig, 
         Some(identity) => {
             let (chain, key) = match identity {
                 Identity::Pem { certificate, key } => {
-                    let chain = certificates(certificate).map_err(|reason| TlsError::Certificate { reason })?;
+                    let chain = certificates(certificate).map_err(TlsError::Certificate)?;
                     (chain, PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::Key)?)
                 }
                 Identity::Pkcs12 { file, password } => pkcs12::read(file, password)?,
             };
-            builder
-                .with_client_auth_cert(chain, key)
-                .map_err(|error| TlsError::Certificate { reason: error.to_string() })
+            builder.with_client_auth_cert(chain, key).map_err(|error| TlsError::Certificate(error.to_string()))
         }
     }
 }
@@ -251,10 +240,10 @@ mod tests {
     #[test]
     fn a_file_without_a_certificate_is_reported() {
         let trust = TlsTrust { authorities: Some(b"hello".to_vec()), identity: None };
-        assert!(matches!(configure(Roots::Given, &trust), Err(TlsError::Authorities { .. })));
+        assert!(matches!(configure(Roots::Given, &trust), Err(TlsError::Authorities(_))));
         let identity = Identity::Pem { certificate: Vec::new(), key: b"secret".to_vec() };
         assert!(!format!("{identity:?}").contains("115"));
         let trust = TlsTrust { authorities: None, identity: Some(identity) };
-        assert!(matches!(configure(Roots::Given, &trust), Err(TlsError::Certificate { .. })));
+        assert!(matches!(configure(Roots::Given, &trust), Err(TlsError::Certificate(_))));
     }
 }

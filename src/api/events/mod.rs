@@ -56,23 +56,17 @@ pub struct Match {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
     /// No operator in it.
-    #[error("`{text}` is not a valid match; write FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX")]
-    NoOperator {
-        /// The text.
-        text: String,
-    },
+    #[error("`{0}` is not a valid match; write FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX")]
+    NoOperator(String),
     /// The field is not a name.
-    #[error("`{field}` is not a valid field name; it contains letters, digits, `_`, `-`, `@`, and dots between them")]
-    Field {
-        /// The field.
-        field: String,
-    },
+    #[error("`{0}` is not a valid field name; it contains letters, digits, `_`, `-`, `@`, and dots between them")]
+    Field(String),
 }
 
 impl FromStr for Match {
     type Err = MatchError;
     fn from_str(text: &str) -> Result<Self, MatchError> {
-        let no_operator = || MatchError::NoOperator { text: neutral(text, 100) };
+        let no_operator = || MatchError::NoOperator(neutral(text, 100));
         let at = text.find(['=', '!']).ok_or_else(no_operator)?;
         let (field, rest) = text.split_at(at);
         let found =
@@ -81,7 +75,7 @@ impl FromStr for Match {
         let field = field.trim();
         let named = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'@');
         if !field.bytes().all(named) || field.split('.').any(str::is_empty) {
-            return Err(MatchError::Field { field: neutral(field, 100) });
+            return Err(MatchError::Field(neutral(field, 100)));
         }
         Ok(Self { field: field.to_owned(), operator, value: value.to_owned() })
     }

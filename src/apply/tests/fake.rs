@@ -124,11 +124,11 @@ pub(super) fn status(code: u16) -> Failure {
 }
 
 pub(super) fn cut() -> Failure {
-    Failure::Cut { reason: "cut".to_owned() }
+    Failure::Cut("cut".to_owned())
 }
 
 pub(super) fn odd() -> Failure {
-    Failure::Odd { reason: "with an error in the body".to_owned() }
+    Failure::Odd("with an error in the body".to_owned())
 }
 
 /// What reads show of an object for a time.
@@ -279,7 +279,7 @@ impl Fake {
         let early = match fault {
             Some(Fault::CutBefore) => Some(cut()),
             Some(Fault::Odd) => Some(odd()),
-            Some(Fault::NoConnection) => Some(Failure::Connect { reason: String::new() }),
+            Some(Fault::NoConnection) => Some(Failure::Connect(String::new())),
             Some(Fault::Status(code)) => Some(status(code)),
             Some(Fault::Meddle) => {
                 state.meddle(key);
@@ -403,7 +403,7 @@ fn null_of(value: &Json, path: &str) -> Option<String> {
 pub(super) fn items(state: &State, namespace: &Namespace) -> BTreeMap<Key, LiveItem> {
     let of = state.objects.iter().filter(|(key, _)| key.namespace == *namespace);
     let item = |key: &Key, object: &Stored| match State::current(object) {
-        CurrentState::Unsupported { reason } => {
+        CurrentState::Unsupported(reason) => {
             LiveItem::Unsupported(UnsupportedItem { key: key.clone(), reason, raw: object.raw.clone() })
         }
         _ => LiveItem::Object(State::live(object)),

@@ -51,7 +51,7 @@ impl Execute for FmtArgs {
             }
             let directory = Directory::open(&one.root).with_status(ExitStatus::Failed)?;
             for (path, edit) in &one.changed {
-                if matches!(directory.check_replace(&**path), Err(FileError::Link { .. })) {
+                if matches!(directory.check_replace(&**path), Err(FileError::Link(_))) {
                     let left = format!("left as it is: {}: a link is never replaced", shown(path));
                     context.output.notice(&format!("{left}; format the file that it leads to"));
                     continue;

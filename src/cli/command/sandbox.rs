@@ -101,7 +101,7 @@ fn reset(context: &Context) -> Result<ExitStatus> {
     };
     // Whichever process uses it has it locked.
     if let Err(TryLockError::WouldBlock) = opened.try_lock() {
-        return Err(CommandError::new(ExitStatus::Failed, StoreError::InUse { path }));
+        return Err(CommandError::new(ExitStatus::Failed, StoreError::InUse(path)));
     }
     let deleted = std::fs::remove_file(&path).with_context(|| format!("cannot delete `{shown}`"));
     deleted.with_status(ExitStatus::Failed)?;

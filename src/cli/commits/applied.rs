@@ -48,9 +48,9 @@ pub async fn judge_missing(
     let last_seen = |key: &Key| check.and_then(|drift_state| drift_state.last_seen(key));
     let past = |key: &Key| match &history {
         Ok(history) => history.past(key),
-        Err(reason) => GitPast::Unknown { reason: reason.clone() },
+        Err(reason) => GitPast::Unknown(reason.clone()),
     };
-    let depends_on_runs = |key: &Key| last_seen(key).is_some() || !matches!(past(key), GitPast::NotDefined { .. });
+    let depends_on_runs = |key: &Key| last_seen(key).is_some() || !matches!(past(key), GitPast::NotDefined(_));
     // The journal of a long time is much to read.
     let actions = match missing.iter().any(depends_on_runs) {
         true => settings::ask_state(context, move |store| journal::last_actions(store, &owner)).await?,
@@ -67,7 +67,7 @@ pub async fn judge_missing(
         let (git, seen) = (past(key), last_seen(key));
         let at = |in_place| last.filter(|last| last.left_in_place == in_place).map(|last| last.at);
         match (Past { git, seen, left_in_place: at(true), withdrawn: at(false) }).cause() {
-            MissingCause::Unknown { .. } if !is_noted => MissingCause::Pending,
+            MissingCause::Unknown(_) if !is_noted => MissingCause::Pending,
             cause => cause,
         }
     });
@@ -100,17 +100,16 @@ impl AppliedDefinitions {
         let having: Vec<&AppliedCommit> = self.newest.iter().filter(|commit| commit.keys.contains(key)).collect();
         let first = self.newest.iter().map(|commit| commit.first).min().unwrap_or(Timestamp::MIN);
         let last = self.newest.iter().map(|commit| commit.last).max().unwrap_or(Timestamp::MAX);
-        let unknown = |reason: String| GitPast::Unknown { reason };
         match (having.as_slice(), &self.lacks) {
             ([one, ..], _) if having.len() == self.newest.len() => match &self.removals {
                 Ok(removals) => {
                     GitPast::Defined { commit: one.id.clone(), applied: first, removal: removals.get(key).cloned() }
                 }
-                Err(reason) => unknown(reason.clone()),
+                Err(reason) => GitPast::Unknown(reason.clone()),
             },
-            ([], None) => GitPast::NotDefined { applied: last },
-            ([], Some(lacks)) => unknown(format!("the clone lacks the applied commit {}", short(lacks))),
-            _ => unknown("commits of unrelated history were applied".to_owned()),
+            ([], None) => GitPast::NotDefined(last),
+            ([], Some(lacks)) => GitPast::Unknown(format!("the clone lacks the applied commit {}", short(lacks))),
+            _ => GitPast::Unknown("commits of unrelated history were applied".to_owned()),
         }
     }
 }

@@ -136,7 +136,7 @@ pub async fn listed_before(stack: &Stack<'_>) -> Listed {
             Ok(repository) => repository,
             Err(error) => {
                 // Without git there is no history.
-                let is_without = matches!(*error, GitError::NoRepository { .. } | GitError::NoProgram { .. });
+                let is_without = matches!(*error, GitError::NoRepository(_) | GitError::NoProgram(_));
                 all.unread = (!is_without).then(|| error.to_string());
                 return all;
             }

@@ -27,7 +27,7 @@ fn an_answer_without_an_end_is_cut_off() {
     let program = script(directory.path(), "exec /bin/cat /dev/zero");
     let error =
         program.run(directory.path(), &["ls-tree"], Vec::new(), CallLimits::bytes(1000)).expect_err("it is too large");
-    assert!(matches!(error, GitError::TooLarge { .. }), "{error}");
+    assert!(matches!(error, GitError::TooLarge(_)), "{error}");
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn only_an_absolute_entry_outside_of_the_repository_chooses_the_program() {
     let inside = repository.join("bin");
     let link = top.path().join("link");
     let untrusted = [Path::new("."), Path::new(""), Path::new("bin"), &inside, &link];
-    assert!(matches!(find(&untrusted), Err(GitError::NoProgram { .. })));
+    assert!(matches!(find(&untrusted), Err(GitError::NoProgram(_))));
     std::os::unix::fs::symlink(inside.join("git"), outside.join("git")).expect("a link");
-    assert!(matches!(find(&[&outside]), Err(GitError::NoProgram { .. })), "a link into the repository");
+    assert!(matches!(find(&[&outside]), Err(GitError::NoProgram(_))), "a link into the repository");
     std::fs::remove_file(outside.join("git")).expect("removed");
     script(&outside, "");
     assert_eq!(find(&[Path::new("."), &inside, &outside]).ok(), Some(outside.join("git")));

@@ -83,11 +83,8 @@ pub enum NotEditable {
     #[error("it comes from a merge key: change what it merges, or write the value out")]
     MergeKey,
     /// An overlay sets it.
-    #[error("the overlay {file} sets it: edit it there")]
-    Overlay {
-        /// The overlay's file.
-        file: String,
-    },
+    #[error("the overlay {0} sets it: edit it there")]
+    Overlay(String),
     /// What would be replaced contains a comment.
     #[error("it contains a comment: edit it by hand")]
     Comment,
@@ -313,7 +310,7 @@ impl Editor<'_> {
             part.is_some()
         };
         let overlay = self.context.overlays.of(&wanted.key.to_string()).iter().rfind(sets)?;
-        Some(NotEditable::Overlay { file: overlay.source.path.to_string() })
+        Some(NotEditable::Overlay(overlay.source.path.to_string()))
     }
 
     /// Whether `text` contains the definitions of `before` with just these values taken over.

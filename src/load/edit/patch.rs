@@ -43,7 +43,7 @@ impl<'a> Patch<'a> {
     pub(super) fn own(&self, node: &'a WrittenValue) -> Result<&'a WrittenValue, NotEditable> {
         match node.origin {
             ValueOrigin::Written if node.place.file == self.file => Ok(node),
-            ValueOrigin::Written => Err(NotEditable::Overlay { file: node.place.file.clone() }),
+            ValueOrigin::Written => Err(NotEditable::Overlay(node.place.file.clone())),
             ValueOrigin::Anchored => Err(NotEditable::Anchor),
             ValueOrigin::Alias => Err(NotEditable::Alias),
             ValueOrigin::Merged => Err(NotEditable::MergeKey),

@@ -401,7 +401,7 @@ fn an_overlay_is_not_edited() {
     let options = LoadOptions { environment: Some("prod".to_owned()), ..LoadOptions::default() };
     let loaded = load::sources(files.collect(), &options).expect("a stack");
     let edits = adopt(&loaded, &[wanted("spec.port", &json!(3))]);
-    assert_eq!(edits.left[0].2, NotEditable::Overlay { file: "prod/a.yaml".to_owned() });
+    assert_eq!(edits.left[0].2, NotEditable::Overlay("prod/a.yaml".to_owned()));
     assert!(edits.files.is_empty());
 }
 

@@ -436,10 +436,10 @@ fn of_alarms(alarms: Vec<Alarm<'_>>) -> Blocks<'_> {
 pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a> {
     let mut blocks = Blocks::default();
     match refusal {
-        ApprovalError::Guards { guards } => {
+        ApprovalError::Guards(guards) => {
             guards.iter().for_each(|guard| blocks.labelled(Role::Wrong, "refused", facts::guard(guard)));
         }
-        ApprovalError::Unknown { lists } => {
+        ApprovalError::Unknown(lists) => {
             blocks.append(of_alarms(unread(lists.iter().map(|(list, reason)| (list, reason.as_str())))));
             let of_endpoints = lists.iter().all(|(scope, _)| scope.kind.is_endpoint());
             let globs = lists.iter().map(|(scope, _)| match of_endpoints {
@@ -454,7 +454,7 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
                 _ => line!["to leave them out: --except, or --only with what is known"],
             });
         }
-        ApprovalError::OtherDigest { .. } | ApprovalError::Changes { .. } | ApprovalError::NoDigest { .. } => {
+        ApprovalError::OtherDigest { .. } | ApprovalError::Changes(_) | ApprovalError::NoDigest(_) => {
             blocks.labelled(Role::Wrong, "refused", line![foreign(refusal.to_string())]);
         }
     }
@@ -471,7 +471,7 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
             }
             blocks.item(line!["plan again: ", code(view.plan_command())]);
         }
-        ApprovalError::Guards { .. } | ApprovalError::Changes { .. } => {
+        ApprovalError::Guards(_) | ApprovalError::Changes(_) => {
             let names = refusal.consents().into_iter().take(FIELDS);
             let flags: Vec<String> = names.map(|name| format!("--allow {}", safe::shell(&name))).collect();
             blocks.item(match &view.forbidden {
@@ -479,7 +479,7 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
                 None => line!["to allow it: ", code(flags.join(" "))],
             });
         }
-        ApprovalError::Unknown { .. } | ApprovalError::NoDigest { .. } => {}
+        ApprovalError::Unknown(_) | ApprovalError::NoDigest(_) => {}
     }
     blocks.line(line!["nothing was sent"]);
     blocks

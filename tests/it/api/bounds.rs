@@ -26,7 +26,7 @@ async fn failure(reply: Reply, limits: fn(&mut RequestLimits)) -> (Failure, usiz
 #[tokio::test]
 async fn a_silent_service_is_given_up_and_asked_again_a_few_times() {
     let (failure, sent) = failure(Reply::Stall(Vec::new()), short).await;
-    assert_eq!(failure, Failure::TimedOut { after: Duration::from_millis(80) });
+    assert_eq!(failure, Failure::TimedOut(Duration::from_millis(80)));
     assert_eq!(sent, 4);
 }
 
@@ -34,7 +34,7 @@ async fn a_silent_service_is_given_up_and_asked_again_a_few_times() {
 async fn a_body_that_stops_half_way_is_given_up() {
     let half = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{\"it".to_vec();
     let (failure, _) = failure(Reply::Stall(half), short).await;
-    assert!(matches!(failure, Failure::TimedOut { .. }), "{failure:?}");
+    assert!(matches!(failure, Failure::TimedOut(_)), "{failure:?}");
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn an_endless_body_is_cut_at_its_bound() {
     piece.extend([b' '; 0x1000]);
     piece.extend(b"\r\n");
     let (failure, sent) = failure(Reply::Endless(head, piece), small).await;
-    assert_eq!((failure, sent), (Failure::TooLarge { limit: 100_000 }, 1));
+    assert_eq!((failure, sent), (Failure::TooLarge(100_000), 1));
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn an_endless_trickle_ends_with_the_total_time() {
     })
     .await;
     let error = bench.reader().list(&shop(), trueup::kind::KindName::ENDPOINT, ListFields::Spec).await.unwrap_err();
-    assert_eq!(error.failure, Failure::TimedOut { after: Duration::from_millis(200) });
+    assert_eq!(error.failure, Failure::TimedOut(Duration::from_millis(200)));
     // What took the whole time once is not asked for again.
     assert_eq!(bench.server.seen().len(), 1);
 }
@@ -95,7 +95,7 @@ async fn a_small_body_that_unpacks_to_a_large_one_is_cut_at_its_bound() {
         format!("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n", packed.len()).into_bytes();
     reply.extend(packed);
     let (failure, _) = failure(Reply::Bytes(reply), small).await;
-    assert_eq!(failure, Failure::TooLarge { limit: 100_000 });
+    assert_eq!(failure, Failure::TooLarge(100_000));
 }
 
 #[tokio::test]

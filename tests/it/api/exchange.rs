@@ -152,7 +152,7 @@ async fn no_connection_means_that_nothing_was_sent() {
         let failure = send_delete(turn, departure(&mut tried)).await.unwrap_err();
         let error = failure.error;
         assert_eq!(error.certainty(), Certainty::NotSent, "{error}");
-        assert!(matches!(error.failure, Failure::Connect { .. }), "{error:?}");
+        assert!(matches!(error.failure, Failure::Connect(_)), "{error:?}");
         assert_eq!(failure.again.is_some(), times < 4);
     }
     assert_eq!(writer.reader().requests()[&Operation::ObjectDelete], 4);

@@ -36,7 +36,7 @@ pub async fn check(context: &Context, config: &Config, lists: Lists<'_>, with_to
     let Some(first) = first else { return };
     let error = reader.list(&first, KindName::ENDPOINT, ListFields::Spec).await.err();
     if let Some(error) = &error {
-        let says_it = matches!(error.failure, Failure::Tls { .. } | Failure::ClientCertificate { .. });
+        let says_it = matches!(error.failure, Failure::Tls(_) | Failure::ClientCertificate(_));
         let advice = advice(error, layout);
         // What neither says it nor has advice does not stop every request.
         if says_it || advice.is_some() {
@@ -77,7 +77,7 @@ async fn gates(reader: &Reader, gates: &Gates, now: Timestamp, health: &mut Heal
 /// What to do about a failure, where its own words do not say it.
 fn advice(error: &ApiError, layout: Layout) -> Option<String> {
     match &error.failure {
-        Failure::Connect { .. } | Failure::TimedOut { .. } | Failure::Cut { .. } => {
+        Failure::Connect(_) | Failure::TimedOut(_) | Failure::Cut(_) => {
             Some("check the URL, the network, and that the service runs".to_owned())
         }
         Failure::Redirected { .. } => Some("set base_url, or TRUEUP_BASE_URL, to where it points".to_owned()),
@@ -166,10 +166,8 @@ mod tests {
             advice(&ApiError { operation, subject, failure, request_id: None }, Layout::Uniform)
         };
         let reason = "the proxy has no client certificate";
-        assert!(
-            advice(Failure::Cut { reason: reason.to_owned() }).is_some_and(|advice| advice.contains("the network"))
-        );
-        assert_eq!(advice(Failure::ClientCertificate { reason }), None);
+        assert!(advice(Failure::Cut(reason.to_owned())).is_some_and(|advice| advice.contains("the network")));
+        assert_eq!(advice(Failure::ClientCertificate(reason)), None);
     }
 
     #[test]
