@@ -1,11 +1,9 @@
 //! Where the service is: scheme, host, port and a path before `/api`. Every way in which people and
 //! other tools write it is read; a place where a token could leak to is refused.
 
-use std::fmt;
-
 use reqwest::Url;
 
-use crate::model::neutral;
+use crate::model::{displayed, neutral};
 use crate::transport::{self, SANDBOX_HOST};
 
 /// The address of the service in canonical form: without `/api`, without a slash at its end.
@@ -104,11 +102,7 @@ impl BaseUrl {
     }
 }
 
-impl fmt::Display for BaseUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
+displayed!(BaseUrl, |url| "{}", url.text);
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{Layout, neutral};
+use crate::model::{Layout, displayed, neutral};
 use crate::transport::{self, Proxies, ProxyError, TlsError, TlsTrust};
 
 use super::base_url::BaseUrl;
@@ -92,11 +92,7 @@ impl<'r> MaskedText<'r> {
     }
 }
 
-impl fmt::Display for MaskedText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&neutral(&masked(self.text, self.token), 2_000))
-    }
-}
+displayed!(MaskedText<'_>, |of| "{}", neutral(&masked(of.text, of.token), 2_000));
 
 impl fmt::Debug for MaskedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

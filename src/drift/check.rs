@@ -2,7 +2,6 @@
 //! each drifted value has drifted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Acknowledgements, DriftState, JudgedAcknowledgement, Verdicts};
-use crate::model::Namespace;
+use crate::model::{Namespace, displayed};
 use crate::plan::Plan;
 
 /// The most shards of a fleet. Whose a namespace or a stack is takes as many steps as there are shards.
@@ -31,11 +30,7 @@ pub struct Shard {
     pub of: u32,
 }
 
-impl fmt::Display for Shard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.index, self.of)
-    }
-}
+displayed!(Shard, |shard| "{}/{}", shard.index, shard.of);
 
 /// One check of a tenant, as its reports show it.
 #[derive(Debug, Clone)]

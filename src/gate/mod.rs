@@ -4,14 +4,13 @@
 //! blocks refuses the apply. A gate that could not look says so, and blocks where it would block.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::upgrades::{self, UpgradeState};
 use crate::api::{Reader, ddos, events};
 use crate::model::policy::{GateMode, Gates};
-use crate::model::{Namespace, Object, neutral};
+use crate::model::{Namespace, Object, displayed, neutral};
 use crate::plan::{Action, Change, Plan, afterwards, targets};
 
 /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
@@ -30,11 +29,7 @@ pub struct GateFinding {
     pub text: String,
 }
 
-impl fmt::Display for GateFinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "gate `{}`: {}", self.gate, self.text)
-    }
-}
+displayed!(GateFinding, |finding| "gate `{}`: {}", finding.gate, finding.text);
 
 /// Asks the service, as far as the gates look and the plan changes anything.
 pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) -> Vec<GateFinding> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Json, Key, Object};
+use super::{Json, Key, Object, displayed};
 use crate::kind::sealed;
 
 /// All definitions of a stack, validated, in canonical form.
@@ -103,8 +103,4 @@ pub struct SourceLocation {
     pub column: usize,
 }
 
-impl fmt::Display for SourceLocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)
-    }
-}
+displayed!(SourceLocation, |place| "{}:{}:{}", place.file, place.line, place.column);

@@ -50,4 +50,4 @@ pub use spec::Spec;
 pub use text::{glob, is_unsafe, neutral};
 pub use tree::{Json, JsonTree, read_written};
 pub use wire::{SERVICE_KEYS, WireMetadata};
-pub(crate) use word::words;
+pub(crate) use word::{displayed, words};

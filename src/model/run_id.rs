@@ -1,12 +1,13 @@
 //! The name of one run. It is unique by its time and randomness, is part of the ownership annotations, and
 //! names the file of the run in the journal.
 
-use std::fmt;
 use std::time::Duration;
 
 use jiff::{Timestamp, civil, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::displayed;
 
 /// The id of a run, unique by its time and randomness; it is in the ownership annotations and names the journal's file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -51,11 +52,7 @@ impl TryFrom<String> for RunId {
     }
 }
 
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+displayed!(RunId, |run| "{}", run.0);
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! A macro for enums whose values are words.
+//! Macros for what is displayed in one way: an enum whose values are words, and a type by a format of its fields.
 
 /// Gives an enum the list of its values and the word of each, which is also how it is displayed.
 macro_rules! words {
@@ -13,11 +13,20 @@ macro_rules! words {
             }
         }
 
+        $crate::model::displayed!($type, |value| "{}", value.as_str());
+    };
+}
+pub(crate) use words;
+
+/// Displays a type by a format.
+macro_rules! displayed {
+    ($type:ty, |$value:ident| $($format:tt)+) => {
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
+                let $value = self;
+                write!(f, $($format)+)
             }
         }
     };
 }
-pub(crate) use words;
+pub(crate) use displayed;

@@ -2,7 +2,6 @@
 //! reviewed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use data_encoding::HEXLOWER;
 use serde::Serialize;
@@ -14,7 +13,9 @@ use super::{
     ScopeState,
 };
 use crate::model::share;
-use crate::model::{APPLIED, Field, Json, Key, Layout, Object, Ownership, RUN_PENDING, RelatedObject, RunId, Scope};
+use crate::model::{
+    APPLIED, Field, Json, Key, Layout, Object, Ownership, RUN_PENDING, RelatedObject, RunId, Scope, displayed,
+};
 
 /// Hex digits that a person gives at least, and that reports show: 128 bits. Who can make two plans
 /// with the same digits can have one reviewed and the other applied; with 64 bits that takes minutes.
@@ -61,11 +62,7 @@ impl Digest {
     }
 }
 
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.short())
-    }
-}
+displayed!(Digest, |digest| "{}", digest.short());
 
 /// What the digest covers beside the changes, as canonical JSON.
 #[derive(Serialize)]

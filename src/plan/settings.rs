@@ -39,10 +39,8 @@ pub struct Allowances {
 
 /// An `--allow` that names nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`--allow {text}` names nothing that can be allowed: {}", allowed().join(", "))]
-pub struct AllowError {
-    text: String,
-}
+#[error("`--allow {}` names nothing that can be allowed: {}", .0, allowed().join(", "))]
+pub struct AllowError(String);
 
 fn allowed() -> Vec<String> {
     let guards = GuardName::ALL.iter().map(ToString::to_string);
@@ -59,7 +57,7 @@ impl Allowances {
     /// # Errors
     /// A text that names nothing; the message lists what there is.
     pub fn add(&mut self, text: &str) -> Result<(), AllowError> {
-        let error = || AllowError { text: text.to_owned() };
+        let error = || AllowError(text.to_owned());
         if let Some(name) = GuardName::ALL.into_iter().find(|name| name.as_str() == text) {
             self.guards.insert(name);
             return Ok(());

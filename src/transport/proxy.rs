@@ -22,10 +22,8 @@ type Variable = (&'static str, Arc<str>);
 
 /// A variable that names no proxy. Its value is not shown: it may contain a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the value of `{variable}` is not a proxy; write it like http://proxy.example.net:3128")]
-pub struct ProxyError {
-    variable: &'static str,
-}
+#[error("the value of `{0}` is not a proxy; write it like http://proxy.example.net:3128")]
+pub struct ProxyError(&'static str);
 
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,7 +53,7 @@ impl Proxies {
         match proxy {
             Some((variable, value)) if !self.is_direct(url) => match parsed(value) {
                 Some(proxy) => Ok(Some(proxy)),
-                None => Err(ProxyError { variable }),
+                None => Err(ProxyError(variable)),
             },
             _ => Ok(None),
         }
@@ -68,7 +66,7 @@ impl Proxies {
     pub fn any(&self) -> Result<bool, ProxyError> {
         let mut set = [&self.http, &self.https].into_iter().flatten();
         match set.clone().find(|(_, value)| parsed(value).is_none()) {
-            Some((variable, _)) => Err(ProxyError { variable }),
+            Some((variable, _)) => Err(ProxyError(variable)),
             None => Ok(set.next().is_some()),
         }
     }
@@ -160,7 +158,7 @@ mod tests {
         for value in ["http://some:body@", "ftp://proxy", "http://", "proxy:port", "://", "a b"] {
             let url = Url::parse("https://example.net").expect("a URL");
             let error = proxies(&[("HTTPS_PROXY", value), ("ALL_PROXY", "two:2")]).of(&url).expect_err(value);
-            assert_eq!(error, ProxyError { variable: "HTTPS_PROXY" });
+            assert_eq!(error, ProxyError("HTTPS_PROXY"));
             assert!(!error.to_string().contains("body"), "{error}");
             // Nobody asks what a host without a proxy would have had.
             assert_eq!(of(&[("HTTPS_PROXY", value), ("NO_PROXY", "example.net")], "https://example.net"), None);

@@ -2,11 +2,10 @@
 //! its parameters, its body and what a repetition would mean. Sources: reference sections 4 and 5,
 //! API.md 1.1, 5, 7.1, 8.
 
-use std::fmt;
-
 use http::Method;
 
 use super::entry::{BodyKind, Operation, OperationEntry, Parameter, ParameterLocation, RetryClass, Route};
+use crate::model::displayed;
 
 impl Operation {
     /// The row of this operation.
@@ -25,11 +24,7 @@ impl Operation {
     }
 }
 
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+displayed!(Operation, |operation| "{}", operation.name());
 
 const fn path(name: &'static str, meaning: &'static str) -> Parameter {
     Parameter { name, meaning, part: ParameterLocation::Path, required: true, repeated: false }

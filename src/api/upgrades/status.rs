@@ -1,13 +1,11 @@
 //! The upgrade status of a site as a tree. No live status was ever published, so everything in it may be
 //! missing, and an undocumented status word is kept.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::api::wire::{nullable, part};
-use crate::model::{Json, neutral};
+use crate::model::{Json, displayed, neutral};
 
 /// How far something is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, JsonSchema)]
@@ -61,11 +59,7 @@ impl UpgradeState {
     }
 }
 
-impl fmt::Display for UpgradeState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+displayed!(UpgradeState, |state| "{}", state.as_str());
 
 impl<'de> Deserialize<'de> for UpgradeState {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunTarget, Safeguards, SafetySettings};
 use crate::kind::KindName;
-use crate::model::word::words;
+use crate::model::{displayed, words};
 
 /// Values of a list that are written out.
 const SHOWN: usize = 5;
@@ -81,11 +81,7 @@ impl SettingChange {
     }
 }
 
-impl fmt::Display for SettingChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}; {}", self.direction, self.setting, self.values(), self.force())
-    }
-}
+displayed!(SettingChange, |of| "{} {}: {}; {}", of.direction, of.setting, of.values(), of.force());
 
 /// The name of a setting with an order, its value in words, and whether the first of two is the looser.
 type Ordered = (&'static str, fn(&Safeguards) -> String, fn(&Safeguards, &Safeguards) -> bool);

@@ -2,14 +2,12 @@
 //! a plan and a policy use these types.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use crate::kind::KindName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::word::words;
-use crate::model::{Field, Layout, Namespace};
+use crate::model::{Field, Layout, Namespace, displayed, words};
 
 /// What a stack may delete in the namespaces that it lists, the strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
@@ -149,11 +147,7 @@ pub struct IgnoreRule {
     pub field: Field,
 }
 
-impl fmt::Display for IgnoreRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {}", self.field, self.object)
-    }
-}
+displayed!(IgnoreRule, |rule| "{} of {}", rule.field, rule.object);
 
 /// The settings that have an order from strict to loose: of two configurations the stricter can be in
 /// force.

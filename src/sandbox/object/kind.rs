@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use axum::http::Method;
 
 use crate::kind::{self, Kind};
+use crate::model::displayed;
 
 /// An object by the name of its kind, its namespace and its name.
 pub type Place = (&'static str, String, Box<str>);
@@ -104,8 +105,4 @@ impl Key<'_> {
     }
 }
 
-impl std::fmt::Display for Key<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{} {}/{}", self.kind.name(), self.namespace, self.name)
-    }
-}
+displayed!(Key<'_>, |key| "{} {}/{}", key.kind.name(), key.namespace, key.name);
