@@ -148,7 +148,7 @@ impl Context {
 
     /// How an answer is drawn that says how long the command took.
     pub fn timed_view(&self) -> TextView {
-        TextView { elapsed: Some(self.begun.elapsed()), ..self.output.view() }
+        TextView { elapsed: Some(self.begun.elapsed()), ..self.output.answers.clone() }
     }
 
     /// Prints every problem of definitions or settings at its place, as a compiler does, and returns their sum as the error
@@ -168,7 +168,7 @@ impl Context {
 
     /// The problems as text for stderr, with paths that can be opened from the working directory.
     fn drawn(&self, diagnostics: &Diagnostics) -> String {
-        let view = self.output.message_view();
+        let view = &self.output.messages;
         diagnostics.render(&RenderOptions {
             colour: view.palette == Palette::Coloured,
             width: view.width,

@@ -204,10 +204,13 @@ impl<T, E> CommandResult<T, E> for Result<T, E> {
 /// Why a command ended early: its kind, what happened, and what to do about it.
 #[derive(Debug)]
 pub struct CommandError {
-    status: ExitStatus,
+    /// The exit status of the command.
+    pub status: ExitStatus,
     cause: anyhow::Error,
-    hints: Vec<String>,
-    is_sum: bool,
+    /// What to do about it, in order.
+    pub hints: Vec<String>,
+    /// Whether it only sums up what is printed already.
+    pub is_sum: bool,
     /// Boxed, because every step of a command returns an error by value.
     details: Box<ErrorDetails>,
 }
@@ -242,11 +245,6 @@ impl CommandError {
     #[must_use]
     pub fn sum(self) -> Self {
         Self { is_sum: true, ..self }
-    }
-
-    /// Whether the error only sums up what is printed already.
-    pub fn is_sum(&self) -> bool {
-        self.is_sum
     }
 
     /// The same error with the problems that it sums up.
@@ -299,16 +297,6 @@ impl CommandError {
     /// Whether it is an error of this type.
     pub fn is<E: fmt::Display + fmt::Debug + Send + Sync + 'static>(&self) -> bool {
         self.cause.is::<E>()
-    }
-
-    /// The exit status of the command.
-    pub fn ending(&self) -> ExitStatus {
-        self.status
-    }
-
-    /// What to do about it, in order.
-    pub fn hints(&self) -> &[String] {
-        &self.hints
     }
 }
 
@@ -412,7 +400,7 @@ mod tests {
         let error =
             failed().context("cannot read the policy").with_status(ExitStatus::Invalid).hint("nothing was sent");
         let error = error.expect_err("it failed");
-        assert_eq!(error.hints(), ["give the path that the link leads to", "nothing was sent"]);
+        assert_eq!(error.hints, ["give the path that the link leads to", "nothing was sent"]);
         assert_eq!(error.to_string(), "cannot read the policy: `policy.yaml` is a symbolic link");
     }
 

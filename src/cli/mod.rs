@@ -149,14 +149,14 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
                 result
             });
             // A thread that waits, such as for a lock, must not keep a command that was interrupted.
-            if result.as_ref().is_err_and(|error| error.ending() == ExitStatus::Interrupted) {
+            if result.as_ref().is_err_and(|error| error.status == ExitStatus::Interrupted) {
                 runtime.shutdown_background();
             }
             result
         });
     let status = result.unwrap_or_else(|error| {
         context.output.fail(&error);
-        error.ending()
+        error.status
     });
     context.output.ended(status)
 }

@@ -514,7 +514,7 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
             Some(format!("trueup move --from {from} --to {to} --directory {directory}{globs}{flags}"))
         }
     };
-    TextView { call, again, flags, ..context.output.view() }
+    TextView { call, again, flags, ..context.output.answers.clone() }
 }
 
 /// A filter of a plan, which has it quoted for a shell, but is a file like any other.

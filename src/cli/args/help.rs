@@ -213,7 +213,7 @@ mod tests {
             let error = usage(&command::line().try_get_matches_from(&words).expect_err("no such option"), &words);
             assert!(error.to_string().starts_with(message), "{error}");
             let usage = "Usage: trueup plan [OPTIONS] [PATH]...";
-            assert_eq!(error.hints(), [usage, "For more information, try '--help'."]);
+            assert_eq!(error.hints, [usage, "For more information, try '--help'."]);
         }
     }
 

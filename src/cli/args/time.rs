@@ -147,7 +147,7 @@ mod tests {
     fn a_backwards_range_is_a_mistake_of_the_command_line() {
         let now = time("2026-11-21T12:00:00Z");
         let error = TimeRange::read(Some("1h"), Some("2h"), now).expect_err("backwards");
-        assert_eq!(error.ending(), ExitStatus::Usage);
+        assert_eq!(error.status, ExitStatus::Usage);
         assert_eq!(
             error.to_string(),
             "the time range is backwards: `--since` 2026-11-21T11:00:00Z is after `--until` 2026-11-21T10:00:00Z"

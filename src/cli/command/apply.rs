@@ -69,7 +69,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         }
         let view = settings::view(context, plan);
         context.output.rendered_notice(&view.message(report::nothing_to_resume(record.run(), plan, &view)));
-        if context.output.promised().is_some() {
+        if context.output.promised.is_some() {
             let document = RunDocument::of(&record, None);
             context.output.report(&document, arguments.decision.format);
         }
@@ -77,7 +77,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         return Ok(status);
     }
     let summary = RunSummary::of(&record);
-    context.output.rendered_message(&context.output.message_view().message(report::resuming(&summary)));
+    context.output.rendered_message(&context.output.messages.message(report::resuming(&summary)));
     let (config, connection) = session::of_plan(context, plan).await?;
     plan.check().map_err(|reason| {
         error!(Refused, "the plan of run {} contradicts itself, so it was altered: {reason}", record.run())

@@ -54,7 +54,7 @@ impl Execute for CallArgs {
                 (answer, whole.with_status(ExitStatus::Failed))
             }
             Err(request) => {
-                context.output.rendered_notice(&operations::request(&request, &context.output.message_view()));
+                context.output.rendered_notice(&operations::request(&request, &context.output.messages));
                 if !self.yes {
                     context.confirm("call it", "give --yes").await?;
                 }

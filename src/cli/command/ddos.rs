@@ -160,7 +160,7 @@ async fn edit(arguments: &DdosEditArgs, namespace: &Namespace, context: &Context
         context.output.answer_line("nothing to change: the event has these values already");
         return Ok(ExitStatus::Done);
     }
-    context.output.rendered_notice(&report::ddos::edit(&event, &changes, &context.output.message_view()));
+    context.output.rendered_notice(&report::ddos::edit(&event, &changes, &context.output.messages));
     if !arguments.yes {
         context.confirm("edit the event", "give --yes").await?;
     }
@@ -283,7 +283,7 @@ fn left(wanted: &DdosEdit, now: &DdosEvent) -> Vec<&'static str> {
 }
 
 fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> CommandError {
-    context.output.rendered_notice(&report::ddos::conflict(shown, now, wanted, &context.output.message_view()));
+    context.output.rendered_notice(&report::ddos::conflict(shown, now, wanted, &context.output.messages));
     let show = format!("trueup ddos show {}{}", safe::shell(&shown.id), again(context));
     error!(Refused, "nothing was changed; show it again: {show}").sum()
 }

@@ -80,7 +80,7 @@ impl Execute for FleetSubcommand {
         let fleet = merged.fleet();
         let (call, budget) = (context.call.paths(), Some(arguments.files.budget));
         let command = format!("trueup fleet report {call}");
-        let view = TextView { call, budget, command, ..context.output.view() };
+        let view = TextView { call, budget, command, ..context.output.answers.clone() };
         context.output.report_to(&fleet, arguments.format, &arguments.files, &view)?;
         let failed = if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::Done };
         Ok(failed.worse(ExitStatus::of_verdict(fleet.whole())))

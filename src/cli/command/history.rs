@@ -56,7 +56,7 @@ impl Execute for HistoryArgs {
         }
         if let Some(keep) = self.keep {
             let gone = journal::prune(store, since(keep, context)?).map_err(failed)?;
-            context.output.rendered_message(&context.output.message_view().message(report::pruned(&gone)));
+            context.output.rendered_message(&context.output.messages.message(report::pruned(&gone)));
         }
         let mut history = journal::history(store).map_err(failed)?;
         history.runs.reverse();

@@ -63,7 +63,7 @@ impl Execute for MoveArgs {
             make: Some(command.clone()),
             again: Some(command),
             flags: settings::elsewhere(context, &session.stack.loaded),
-            ..context.output.view()
+            ..context.output.answers.clone()
         };
         let connection = session.into_connection()?;
         let trust = RunLimits::whole(&plan);

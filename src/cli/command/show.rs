@@ -112,7 +112,7 @@ fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
     if !matches!(arguments.format, Format::Text | Format::Json | Format::Prometheus) {
         return show_plan(arguments, context, &document.plan, None, flags);
     }
-    let view = TextView { flags, ..context.output.view() };
+    let view = TextView { flags, ..context.output.answers.clone() };
     context.output.report_with(document, arguments.format, &view);
 }
 

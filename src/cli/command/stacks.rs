@@ -87,7 +87,7 @@ impl Execute for StacksListArgs {
         }
         let mut status = ExitStatus::Done;
         for problems in list.stacks.iter().filter_map(|stack| errors.get(&stack.directory)) {
-            status = context.wrong(problems).ending();
+            status = context.wrong(problems).status;
         }
         context.output.report(&list, self.format);
         Ok(status)

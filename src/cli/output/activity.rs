@@ -47,7 +47,7 @@ impl Activity {
     /// Takes what the client reports. It is called inside the runtime.
     pub fn show(&self, progress: &ClientProgress) {
         if let ClientProgress::Waiting(retry) = progress
-            && self.output.promised() == Some(Promise::RunEvents)
+            && self.output.promised == Some(Promise::RunEvents)
         {
             self.output.answer(&json_lines::waiting(retry, &self.source, jiff::Timestamp::now()));
         }

@@ -25,14 +25,17 @@ use crate::report::{self, Charset, Format, LineSource, Palette, Report, Role, Te
 /// The two streams of a command.
 #[derive(Debug, Clone)]
 pub struct Output {
-    answers: TextView,
-    messages: TextView,
+    /// How an answer is drawn.
+    pub answers: TextView,
+    /// How a message is drawn.
+    pub messages: TextView,
     quiet: bool,
     /// What is drawn below the messages, on a terminal.
     pub bars: MultiProgress,
     /// Whether lines below the messages are drawn and go away: on a terminal.
     pub is_live: bool,
-    promise: Option<Promise>,
+    /// What the call promises on standard output.
+    pub promised: Option<Promise>,
     /// The stack that the messages are about, where the command is about several.
     stack: Option<StackOutput>,
     progress: Arc<Mutex<CommandProgress>>,
@@ -122,7 +125,7 @@ impl Output {
             answers: view(environment.stdout_is_terminal),
             messages: view(environment.stderr_is_terminal),
             quiet: global.quiet,
-            promise: None,
+            promised: None,
             stack: None,
             progress: Arc::default(),
         }
@@ -152,7 +155,7 @@ impl Output {
     /// Takes what the call promises on standard output.
     pub fn promise(&mut self, promise: Option<Promise>) {
         crate::cli::promise_document(promise.is_some());
-        self.promise = promise;
+        self.promised = promise;
     }
 
     /// Takes the files in which the call wants the document of its run: where there is none, an error is that document.
@@ -177,22 +180,7 @@ impl Output {
 
     /// Whether somebody waits for a document, or sees lines that have to go away.
     pub fn is_watched(&self) -> bool {
-        self.promise.is_some() || self.is_live || !locked(&self.progress).run_files.is_empty()
-    }
-
-    /// What the call promises on standard output.
-    pub fn promised(&self) -> Option<Promise> {
-        self.promise
-    }
-
-    /// How an answer is drawn.
-    pub fn view(&self) -> TextView {
-        self.answers.clone()
-    }
-
-    /// How a message is drawn.
-    pub fn message_view(&self) -> TextView {
-        self.messages.clone()
+        self.promised.is_some() || self.is_live || !locked(&self.progress).run_files.is_empty()
     }
 
     /// How a report is drawn as a message: in the colours of messages.
@@ -371,11 +359,11 @@ impl Output {
     /// run would be, unless the call is wrong.
     pub fn answer_error(&self, error: &CommandError) {
         let document = report::error::json(&error.report());
-        if error.ending() != ExitStatus::Usage {
+        if error.status != ExitStatus::Usage {
             self.answer_without_run(|out| out.write_all(document.as_bytes()));
         }
         let answered = locked(&self.progress).answered;
-        match self.promise {
+        match self.promised {
             None => {}
             Some(Promise::Document) if answered => {}
             Some(Promise::Document) => self.answer(&document),
@@ -404,11 +392,11 @@ impl Output {
     }
 
     fn print_error(&self, text: &str, error: &CommandError) {
-        let mut message = match error.is_sum() {
+        let mut message = match error.is_sum {
             true => safe::line(text).into_owned(),
             false => format!("{}: {}", self.messages.palette.paint(Role::Wrong, "error"), safe::line(text)),
         };
-        for hint in error.hints() {
+        for hint in &error.hints {
             message.push_str(&format!("\n  {}", safe::line(hint)));
         }
         self.rendered_notice(&message);

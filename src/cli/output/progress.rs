@@ -33,7 +33,7 @@ impl RunProgress {
     /// The observer of a run of this plan that fits where messages go.
     pub fn new(context: &Context, plan: &Plan) -> Self {
         let output = context.output.clone();
-        let target = if output.promised() == Some(Promise::RunEvents) {
+        let target = if output.promised == Some(Promise::RunEvents) {
             ProgressTarget::Events(output.line_source(plan.stack.clone(), plan.source.environment.clone()))
         } else if output.is_live {
             let bar = output.bars.add(ProgressBar::no_length());
@@ -65,7 +65,7 @@ impl RunObserver for RunProgress {
         let Self { output, target } = self;
         match target {
             ProgressTarget::Lines => {
-                if let Some(line) = progress_line(event, &output.message_view()) {
+                if let Some(line) = progress_line(event, &output.messages) {
                     output.rendered_message(&line);
                 }
             }
@@ -98,7 +98,7 @@ fn draw(bar: &ProgressBar, output: &Output, event: RunEvent<'_>) {
         }
         RunEvent::Finished { step, .. } => {
             if !step.result.is_done() && !matches!(step.result, ChangeResult::Skipped { .. }) {
-                output.rendered_message(&progress_line(event, &output.message_view()).unwrap_or_default());
+                output.rendered_message(&progress_line(event, &output.messages).unwrap_or_default());
             }
             bar.inc(1);
         }

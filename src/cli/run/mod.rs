@@ -319,7 +319,7 @@ impl<'a> PendingRun<'a> {
         let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
         let open = settings::ask_state(context, move |store| journal::open_run(store, &owner)).await?;
         if let Some(open) = open.map_err(|error| settings::store_failed(context, error).hint("nothing was sent"))? {
-            let view = TextView { flags: self.view.flags.clone(), ..context.output.message_view() };
+            let view = TextView { flags: self.view.flags.clone(), ..context.output.messages.clone() };
             context.output.rendered_message(&view.message(report::open_run(&open, &view)));
         }
         Ok(())

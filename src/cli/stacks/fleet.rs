@@ -180,7 +180,7 @@ pub async fn all<'m, T>(
 /// The error of a call that is wrong in every stack alike.
 fn of_call<T>(done: &mut Vec<StackResult<T>>) -> Option<CommandError> {
     let words = |done: &StackResult<T>| match done {
-        Err(NoResult::Failed(error)) if error.ending() == ExitStatus::Usage => Some(error.to_string()),
+        Err(NoResult::Failed(error)) if error.status == ExitStatus::Usage => Some(error.to_string()),
         _ => None,
     };
     let first = words(done.first()?)?;
@@ -192,7 +192,7 @@ fn of_call<T>(done: &mut Vec<StackResult<T>>) -> Option<CommandError> {
 /// Prints what went wrong with the stacks, each cause once with the stacks that it hit.
 pub fn print_errors<T>(context: &Context, members: &[Member], done: &[StackResult<T>]) {
     let failed = members.iter().zip(done).filter_map(|(member, result)| match result {
-        Err(NoResult::Failed(error)) => Some(((error.to_string(), error.hints()), (error, member.name()))),
+        Err(NoResult::Failed(error)) => Some(((error.to_string(), &error.hints), (error, member.name()))),
         _ => None,
     });
     for (_, hit) in grouped(failed) {
@@ -275,7 +275,7 @@ fn check_filters<T>(members: &[Member], filter: &FilterArgs, done: &[StackResult
 
 /// The status of a stack that failed in a command which changes nothing.
 pub fn failed(error: &CommandError) -> ExitStatus {
-    match error.ending() {
+    match error.status {
         status @ (ExitStatus::Bug | ExitStatus::Interrupted) => status,
         _ => ExitStatus::Failed,
     }
@@ -284,7 +284,7 @@ pub fn failed(error: &CommandError) -> ExitStatus {
 /// The status of a stack that has no result.
 fn without_result(command: FleetCommand, none: &NoResult<CommandError>) -> ExitStatus {
     match none {
-        NoResult::Failed(error) if command == FleetCommand::Apply => error.ending(),
+        NoResult::Failed(error) if command == FleetCommand::Apply => error.status,
         NoResult::Failed(error) => failed(error),
         NoResult::Interrupted => ExitStatus::Interrupted,
         NoResult::AnotherFailed => ExitStatus::Refused,
@@ -392,7 +392,7 @@ impl Member {
             None => (safe::shell(&directory) + &flags, flags, String::new()),
         };
         let environment = self.target.environment().map(str::to_owned);
-        let failed = |error: &CommandError| match error.ending() {
+        let failed = |error: &CommandError| match error.status {
             ExitStatus::Unknown => NoResult::Unknown(error.to_string()),
             _ => NoResult::Failed(error.to_string()),
         };

@@ -170,7 +170,7 @@ async fn ask(
         let (report, _) = fleet::report(FleetCommand::Plan, members, planned, |stack| {
             (StackReport::Planned(&stack.plan), Some(&stack.view), ExitStatus::Done)
         });
-        report.text(&TextView { is_applied: true, ..context.output.message_view() })
+        report.text(&TextView { is_applied: true, ..context.output.messages.clone() })
     };
     if !approval::show(context, &arguments.decision, shown) {
         return Ok(());
@@ -251,7 +251,7 @@ async fn apply_one(stack: &PendingRun<'_>, is_later: bool, stop: &watch::Receive
             stack.context.output.message(&format!("applied {done} of {}", stack.plan.changes.len()));
             Ok(outcome)
         }
-        Err(error) if error.ending() == ExitStatus::Interrupted => Err(NoResult::Interrupted),
+        Err(error) if error.status == ExitStatus::Interrupted => Err(NoResult::Interrupted),
         Err(error) => {
             stack.context.output.error(&error);
             Err(NoResult::Failed(error))

@@ -41,7 +41,7 @@ fn checked<T>(health: &mut Health, name: &'static str, result: Result<T>) -> Opt
     let failed = |error: CommandError| {
         health.add(name, HealthStatus::Failed, error.to_string());
         // A check never sends what an error assures was not sent.
-        for hint in error.hints().iter().filter(|hint| *hint != "nothing was sent") {
+        for hint in error.hints.iter().filter(|hint| *hint != "nothing was sent") {
             health.fix(hint.as_str());
         }
     };

@@ -23,7 +23,7 @@ pub async fn run(mut question: EventsRequest<'_>, reader: &Reader) -> Result<Exi
         () = interrupt::interrupted() => return Ok(ExitStatus::Interrupted),
     };
     let total = pages.total;
-    let mut list = EventList::new(&arguments.fields, arguments.format, context.output.view());
+    let mut list = EventList::new(&arguments.fields, arguments.format, context.output.answers.clone());
     let heading = question.heading(total);
     context.output.note_answer();
     if output::write(&list.begin(&question.query, total, &heading))? == WriteStatus::Closed {
