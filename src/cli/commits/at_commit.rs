@@ -70,31 +70,13 @@ fn quoted(places: &[String]) -> String {
     places.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What a commit knows of a stack.
-#[derive(Debug, Clone)]
-pub enum StackAtCommit {
-    /// It was there.
-    Loaded {
-        /// With the settings that it had.
-        loaded: Box<Loaded>,
-        /// Where it was.
-        root: StackRoot,
-    },
-    /// It was there without the environment that is loaded now.
-    NoEnvironment(StackRoot),
-    /// It was not there, and nothing of it was anywhere else.
-    Absent,
-}
-
-impl StackAtCommit {
-    /// Where the stack was without the environment, if it was there at all; nothing where it had the environment.
-    pub fn root_without_environment(&self) -> Option<Option<&StackRoot>> {
-        match self {
-            Self::NoEnvironment(root) => Some(Some(root)),
-            Self::Absent => Some(None),
-            Self::Loaded { .. } => None,
-        }
-    }
+/// What a commit knows of a stack: where it was, if it or anything of it was there.
+#[derive(Debug, Clone, Default)]
+pub struct StackAtCommit {
+    /// With the settings that it had; nothing where it was not there, or without the environment that is loaded now.
+    pub loaded: Option<Loaded>,
+    /// Where it was.
+    pub root: Option<StackRoot>,
 }
 
 /// Where a stack was, and whether it had settings there.
@@ -121,12 +103,12 @@ impl<'a> CommitLookup<'a> {
 
     /// Loads the stack as it was.
     pub fn load(&self) -> Result<StackAtCommit> {
-        let Some(root) = self.root()? else { return Ok(StackAtCommit::Absent) };
+        let Some(root) = self.root()? else { return Ok(StackAtCommit::default()) };
         let mut options = self.stack.options().clone();
         if let Some(environment) = &options.environment {
             let then = self.config(&root, None)?.unwrap_or_default();
             let Some(name) = self.environment_then(environment, &then) else {
-                return Ok(StackAtCommit::NoEnvironment(root));
+                return Ok(StackAtCommit { loaded: None, root: Some(root) });
             };
             options.environment = Some(name);
         }
@@ -137,7 +119,7 @@ impl<'a> CommitLookup<'a> {
             }
             loaded => loaded?,
         };
-        Ok(StackAtCommit::Loaded { loaded: Box::new(loaded), root })
+        Ok(StackAtCommit { loaded: Some(loaded), root: Some(root) })
     }
 
     /// The name that an environment had: its own, or that of the only one which is gone now and was the same stack.

@@ -73,14 +73,10 @@ pub fn check_whole(stack: &Stack<'_>) -> Result<()> {
 /// git cannot show the commit or not all of it, or its files do not load; [`LookupError::Absent`]
 /// where the commit knows of no such stack.
 pub fn found_at(stack: &Stack<'_>, repository: &Repository, commit: &str) -> Result<(Loaded, StackRoot), LookupError> {
-    match CommitLookup::new(&stack.loaded, repository, commit).load()? {
-        StackAtCommit::Loaded { loaded, root } => Ok((*loaded, root)),
-        StackAtCommit::NoEnvironment(_) => {
-            let environment = stack.loaded.options().environment.clone().unwrap_or_default();
-            Err(LookupError::NoEnvironment { environment })
-        }
-        StackAtCommit::Absent => Err(LookupError::Absent),
-    }
+    let StackAtCommit { loaded, root } = CommitLookup::new(&stack.loaded, repository, commit).load()?;
+    let root = root.ok_or(LookupError::Absent)?;
+    let environment = || stack.loaded.options().environment.clone().unwrap_or_default();
+    Ok((loaded.ok_or_else(|| LookupError::NoEnvironment { environment: environment() })?, root))
 }
 
 /// The error of git, before anything was sent.
@@ -107,44 +103,38 @@ fn desired(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeS
     let tip_error = |error| unavailable(context, error, tip.commit, base);
     let merge_base_error = |error| unavailable(context, error, merge_base.commit, &merge_base_name);
     let is_one = tip.commit == merge_base.commit;
-    let tip_past = tip.load().map_err(tip_error)?;
-    let merge_base_past = if is_one { tip_past.clone() } else { merge_base.load().map_err(merge_base_error)? };
+    let mut after = tip.load().map_err(tip_error)?;
+    let mut before = if is_one { after.clone() } else { merge_base.load().map_err(merge_base_error)? };
     // Only what the merge base had was renamed.
-    let tip_past = match (&merge_base_past, tip_past) {
-        (StackAtCommit::NoEnvironment(_), StackAtCommit::Loaded { loaded, root })
-            if loaded.options().environment != stack.options().environment =>
-        {
-            StackAtCommit::NoEnvironment(root)
-        }
-        (_, past) => past,
-    };
-    let roots = merge_base_past.root_without_environment().zip(tip_past.root_without_environment());
-    if let Some((before, after)) = roots.filter(|(before, after)| before.is_some() || after.is_some()) {
-        let both = [(&merge_base, before), (&tip, after)];
+    let is_renamed = |loaded: &mut Loaded| loaded.options().environment != stack.options().environment;
+    if before.loaded.is_none() && before.root.is_some() {
+        after.loaded.take_if(is_renamed);
+    }
+    let is_anywhere = before.root.is_some() || after.root.is_some();
+    if is_anywhere && before.loaded.is_none() && after.loaded.is_none() {
+        let both = [(&merge_base, before.root.as_ref()), (&tip, after.root.as_ref())];
         return if is_one { Ok(Default::default()) } else { new_environment(both, keys).map_err(tip_error) };
     }
     let with_moved = |then: &CommitLookup<'_>, past: StackAtCommit| -> Result<Desired, LookupError> {
-        let (desired, root) = match past {
-            StackAtCommit::Loaded { loaded, root } => (loaded.desired, Some(root)),
+        match past {
             // The base removed the environment with all that it defined.
-            StackAtCommit::NoEnvironment(_) => return Ok(Desired::default()),
-            StackAtCommit::Absent => (Desired::default(), None),
-        };
-        then.with_moved_in(desired, root.as_ref(), keys)
+            StackAtCommit { loaded: None, root: Some(_) } => Ok(Desired::default()),
+            StackAtCommit { loaded, root } => then.with_moved_in(defined(loaded), root.as_ref(), keys),
+        }
     };
-    let at_tip = with_moved(&tip, tip_past).map_err(tip_error)?;
+    let at_tip = with_moved(&tip, after).map_err(tip_error)?;
     if is_one {
         return Ok((at_tip.clone(), at_tip));
     }
-    let at_merge_base = match merge_base_past {
+    if let StackAtCommit { loaded: loaded @ None, root: Some(root) } = &mut before {
         // Both sides made the environment, of the definitions that were there.
-        StackAtCommit::NoEnvironment(root) => {
-            let loaded = merge_base.load_with_settings_of_now(&root).map_err(merge_base_error)?;
-            with_moved(&merge_base, StackAtCommit::Loaded { loaded: Box::new(loaded), root })
-        }
-        past => with_moved(&merge_base, past),
-    };
-    Ok((at_merge_base.map_err(merge_base_error)?, at_tip))
+        *loaded = Some(merge_base.load_with_settings_of_now(root).map_err(merge_base_error)?);
+    }
+    Ok((with_moved(&merge_base, before).map_err(merge_base_error)?, at_tip))
+}
+
+fn defined(loaded: Option<Loaded>) -> Desired {
+    loaded.map(|loaded| loaded.desired).unwrap_or_default()
 }
 
 /// The definitions of an environment that neither the merge base nor the tip defines, each with where the stack was, if it
@@ -161,7 +151,7 @@ fn new_environment(
     }
     let [before, after] = both.map(|(then, root)| {
         let loaded = root.map(|root| then.load_with_settings_of_now(root)).transpose()?;
-        then.with_moved_in(loaded.map(|loaded| loaded.desired).unwrap_or_default(), root, keys)
+        then.with_moved_in(defined(loaded), root, keys)
     });
     let (mut before, mut after) = (before?, after?);
     before.definitions.retain(|key, definition| {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::at_commit::{CommitLookup, StackAtCommit};
+use super::at_commit::CommitLookup;
 use crate::cli::context::LazyRepository;
 use crate::cli::{Context, settings};
 use crate::load;
@@ -49,9 +49,8 @@ fn definitions(context: &Context, commits: impl FnOnce(&Desired) -> BTreeSet<Str
     let repository = LazyRepository::new(context, &loaded.root);
     for commit in commits(&loaded.desired) {
         let Ok(repository) = repository.open() else { break };
-        if let Ok(StackAtCommit::Loaded { loaded, .. }) = CommitLookup::new(&loaded, repository, &commit).load() {
-            all.push(loaded.desired);
-        }
+        let then = CommitLookup::new(&loaded, repository, &commit).load().unwrap_or_default();
+        all.extend(then.loaded.map(|loaded| loaded.desired));
     }
     all
 }
