@@ -173,33 +173,25 @@ macro_rules! error {
 }
 
 /// What makes the error of a step that of the command. `anyhow::Context` says what the step was for.
-pub trait CommandResult<T, E> {
+pub trait CommandResult<T, E>: Into<Result<T, E>> {
     /// The same result, whose error ends the command with `status`.
-    fn with_status(self, status: ExitStatus) -> Result<T>
-    where
-        E: Into<anyhow::Error>;
-
-    /// The same result, whose error has this hint, too.
-    fn hint(self, hint: impl Into<String>) -> Result<T>
-    where
-        E: Into<CommandError>;
-}
-
-impl<T, E> CommandResult<T, E> for Result<T, E> {
     fn with_status(self, status: ExitStatus) -> Result<T>
     where
         E: Into<anyhow::Error>,
     {
-        self.map_err(|error| CommandError::new(status, error))
+        self.into().map_err(|error| CommandError::new(status, error))
     }
 
+    /// The same result, whose error has this hint, too.
     fn hint(self, hint: impl Into<String>) -> Result<T>
     where
         E: Into<CommandError>,
     {
-        self.map_err(|error| error.into().hint(hint))
+        self.into().map_err(|error| error.into().hint(hint))
     }
 }
+
+impl<T, E> CommandResult<T, E> for Result<T, E> {}
 
 /// Why a command ended early: its kind, what happened, and what to do about it.
 #[derive(Debug)]
