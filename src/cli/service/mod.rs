@@ -35,34 +35,22 @@ pub struct Connection {
 /// # Errors
 /// No token, files that cannot be read, a sandbox that does not start.
 pub async fn connect(context: &Context, config: &Config) -> Result<Connection> {
-    connect_with(context, config, TokenUse::Required).await
+    connect_with(context, config, true).await
 }
 
-/// Whether requests carry the token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TokenUse {
-    /// They do, and it is an error if there is none.
-    Required,
-    /// They do not, to see what the service answers anyway.
-    Left,
-}
-
-/// [`connect`], or the same without the token.
+/// [`connect`], or the same without the token, to see what the service answers anyway.
 ///
 /// # Errors
 /// Those of [`connect`].
-pub async fn connect_with(context: &Context, config: &Config, token_use: TokenUse) -> Result<Connection> {
+pub async fn connect_with(context: &Context, config: &Config, has_token: bool) -> Result<Connection> {
     let layout = settings::layout(context, config)?;
     let place = settings::place(context, config)?;
     let (rate_limit, concurrency) = context.tenants.limits(place.base_url().as_str());
     let pace = Timing::real(context.environment.chance());
     let mut settings = match place {
         ServiceLocation::At(address) => {
-            let token = match token_use {
-                TokenUse::Required => token(context, config.token_variable.as_deref(), &address)?,
-                TokenUse::Left => None,
-            };
-            let mut settings = api::ClientSettings::new(address.url, layout, token, pace);
+            let token = has_token.then(|| token(context, config.token_variable.as_deref(), &address)).transpose()?;
+            let mut settings = api::ClientSettings::new(address.url, layout, token.flatten(), pace);
             settings.rate = rate_limit.or(config.rate_limit).map(rate).or(settings.rate);
             settings
         }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::checked;
 use crate::api::{ApiError, Failure, ListFields, Reader};
 use crate::cli::command::prelude::*;
-use crate::cli::service::{self, TokenUse};
+use crate::cli::service;
 use crate::gate;
 use crate::load::Config;
 use crate::model::policy::{GateMode, Gates};
@@ -26,9 +26,8 @@ type Lists<'a> = (&'a [Namespace], &'a BTreeSet<KindName>, &'a BTreeSet<Scope>);
 
 /// Checks the service.
 pub async fn check(context: &Context, config: &Config, lists: Lists<'_>, with_token: bool, health: &mut Health) {
-    let token = if with_token { TokenUse::Required } else { TokenUse::Left };
     let connected = async {
-        let connection = service::connect_with(context, config, token).await?;
+        let connection = service::connect_with(context, config, with_token).await?;
         Ok((connection.reader()?, connection.service().layout))
     };
     let Some((reader, layout)) = checked(health, "connection", connected.await) else { return };
@@ -135,13 +134,12 @@ async fn read_all(reader: &Reader, (namespaces, kinds, defined): Lists<'_>, heal
         live.unknown().partition(|(scope, _)| matches!(live.lists[*scope], ListRead::NotOffered));
     // As a plan, which is not complete where something of it is defined.
     let (needed, listed): (Vec<_>, Vec<_>) = not_offered.into_iter().partition(|(scope, _)| defined.contains(scope));
-    for unread in unread::by_reason(needed.into_iter()) {
-        health.add("namespace", HealthStatus::Failed, unread.line().unescaped());
-        health.fix("remove its definitions, unless another service or layout offers it");
-    }
-    for unread in unread::by_reason(listed.into_iter()) {
-        health.add("namespace", HealthStatus::Note, unread.line().unescaped());
-        health.fix("take it off `kinds:`, unless another service offers it");
+    let needed = (needed, HealthStatus::Failed, "remove its definitions, unless another service or layout offers it");
+    let listed = (listed, HealthStatus::Note, "take it off `kinds:`, unless another service offers it");
+    for (scopes, status, fix) in [needed, listed] {
+        for unread in unread::by_reason(scopes.into_iter()) {
+            health.add("namespace", status, unread.line().unescaped()).fix(fix);
+        }
     }
     for unread in unread::by_reason(unknown.into_iter()) {
         health.add("namespace", HealthStatus::Failed, unread.line().unescaped());
