@@ -529,9 +529,7 @@ fn heading<'c>(changes: &[&'c Change], edits: &[ValueEdit]) -> Line<'c> {
             [edit] if !edit.is_long() => format!("{name} {} → {}", edit.live(), edit.wanted()),
             _ => name.to_owned(),
         };
-        let more = names.len().saturating_sub(NAMES);
-        let listed = Line::joined(names.iter().take(NAMES).map(|name| line![code(value(name))]), ", ");
-        line = line.and(": ").and(listed).and((more > 0).then(|| line![" and ", more, " more"]));
+        line = line.and(": ").and(Line::some_of(names.iter().map(|name| value(name)), NAMES));
     }
     line.and(line![" (", reason_since(first), place.map(|place| line![", ", at(place)]), ")"])
 }
