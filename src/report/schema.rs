@@ -13,11 +13,9 @@ use super::{
     stacks, upgrade, validation,
 };
 use crate::drift::DriftState;
-use crate::kind::camel;
-use crate::kind::{Kind, KindName};
+use crate::kind::{Kind, KindName, camel};
 use crate::load::config;
-use crate::model::SERVICE_KEYS;
-use crate::model::{Json, Snapshot};
+use crate::model::{Json, SERVICE_KEYS, Snapshot};
 use crate::run::{RUN_KIND, RunDocument};
 
 macro_rules! kinds {
@@ -156,11 +154,8 @@ pub fn of_kinds<'k>(kinds: impl IntoIterator<Item = &'k Kind>, part: DefinitionK
     let is_of = |kind: Json| json!({"required": ["kind"], "properties": {"kind": kind}});
     let mut definitions = Map::new();
     let mut rule = |is_it: Json, kind: &Kind| {
-        let mut object = kind::object(kind, part);
-        if let Json::Object(shared) = object["$defs"].take() {
-            definitions.extend(shared);
-        }
-        object.as_object_mut().map(|parts| parts.remove("$defs"));
+        let [object, shared] = apart(kind::object(kind, part));
+        definitions.extend(shared.as_object().cloned().unwrap_or_default());
         json!({"if": is_it, "then": object})
     };
     let mut rules = vec![rule(json!({"not": is_of(json!({"enum": names}))}), KindName::ENDPOINT.kind())];
@@ -242,14 +237,15 @@ struct SnapshotFile {
 
 /// The schema of the check of one stack or of several.
 fn drift() -> Json {
-    let [one, several] =
-        [document::<json::StackDocument<'_>>(&["drift"]), document::<json::ChecksDocument<'_>>(&["fleet"])];
-    let definitions = several["$defs"].clone();
-    let part = |mut schema: Json| {
-        schema.as_object_mut().map(|schema| schema.remove("$defs"));
-        schema
-    };
-    json!({"type": "object", "oneOf": [part(one), part(several)], "$defs": definitions})
+    let [one, _] = apart(document::<json::StackDocument<'_>>(&["drift"]));
+    let [several, definitions] = apart(document::<json::ChecksDocument<'_>>(&["fleet"]));
+    json!({"type": "object", "oneOf": [one, several], "$defs": definitions})
+}
+
+/// A schema without its definitions, and these.
+fn apart(mut schema: Json) -> [Json; 2] {
+    let definitions = schema.as_object_mut().and_then(|parts| parts.remove("$defs"));
+    [schema, definitions.unwrap_or_default()]
 }
 
 /// A value from a variable, which a reader of the schema cannot know.
@@ -268,9 +264,7 @@ pub enum DefinitionKind {
 
 /// The schema of an overlay of an object of any kind: of an endpoint in full, of others without their spec.
 fn overlay() -> Json {
-    let mut endpoint = kind::object(KindName::ENDPOINT.kind(), DefinitionKind::Overlay);
-    let definitions = endpoint["$defs"].take();
-    endpoint.as_object_mut().map(|parts| parts.remove("$defs"));
+    let [endpoint, definitions] = apart(kind::object(KindName::ENDPOINT.kind(), DefinitionKind::Overlay));
     let names: Vec<&str> =
         crate::kind::all().map(|kind| kind.name).filter(|name| *name != crate::kind::ENDPOINT).collect();
     let mut properties = endpoint["properties"].clone();

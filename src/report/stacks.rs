@@ -9,8 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::markdown::{self, draw};
 use crate::kind::KindName;
-use crate::model::words;
-use crate::model::{Json, Key};
+use crate::model::{Json, Key, words};
 use crate::report::prelude::*;
 
 /// The line of the settings with which a stack may define nothing.

@@ -5,8 +5,7 @@
 use serde_json::{Map, json};
 
 use super::{DefinitionKind, removal, service_keys, variable};
-use crate::kind::camel;
-use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Naming, Part, Rule, Unit};
+use crate::kind::{self, Field, FieldKind, Flag, Group, Kind, Message, Naming, Part, Rule, Unit, camel};
 use crate::model::Json;
 
 /// The definitions that all kinds share; no message has such a name.
