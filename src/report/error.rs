@@ -1,12 +1,9 @@
 //! Why a command ended early, as JSON: with `--format json` an error and a refusal are a document of the kind
 //! `error` on standard output.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::document;
 use crate::load::Diagnostic;
 use crate::plan::{ApprovalError, GuardHit};
+use crate::report::prelude::*;
 
 /// The kind of the document.
 pub const KIND: &str = "error";

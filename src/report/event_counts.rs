@@ -5,8 +5,6 @@ use jiff::Timestamp;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::Charset;
-use super::line::digits;
 use super::text::draw::cut;
 use crate::report::prelude::*;
 

@@ -4,11 +4,9 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use super::document;
 use crate::api::{Exchange, Retry};
+use crate::report::prelude::*;
 use crate::run::RunEvent;
 
 /// Of which stack a line is, as far as it is known.

@@ -69,14 +69,18 @@ use crate::model::Key;
 use crate::plan::Plan;
 use crate::run::Outcome;
 
-/// What the file of an answer needs.
+/// What most files of reports need.
 mod prelude {
     pub(super) use schemars::JsonSchema;
     pub(super) use serde::Serialize;
 
-    pub(super) use crate::report::line::{Line, Part, at, code, foreign, key, moment, styled};
-    pub(super) use crate::report::view::{Block, Blocks, Table};
-    pub(super) use crate::report::{Format, Report, Role, TextView, document, safe, written_as};
+    pub(super) use crate::report::line::{
+        Line, Part, Parts, at, capital, code, digits, foreign, key, loud, moment, moment_with_age, quoted, styled, took,
+    };
+    pub(super) use crate::report::view::{Alarm, AlarmKind, Block, Blocks, Content, Count, Table, View};
+    pub(super) use crate::report::{
+        Charset, Format, Palette, Report, Role, TextView, document, safe, time, written_as,
+    };
 }
 
 /// Days for which an offered acknowledgement is valid.

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use super::facts::unit;
-use super::time;
 use crate::kind::{FieldKind, KindName};
 use crate::model::{
     Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RelatedObject, StringMap, UnknownField,

@@ -12,8 +12,7 @@ use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::{Field, Key, Namespace, words};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, Note};
-use crate::report::line::{Line, Part, code, foreign, key, moment_with_age, styled};
-use crate::report::{Role, time};
+use crate::report::prelude::*;
 
 /// Endpoints that a proposed command names at most.
 const NAMED: usize = 4;

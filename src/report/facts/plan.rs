@@ -6,8 +6,7 @@ use std::path::Path;
 use super::edits;
 use crate::model::{Namespace, RunId, counted, gathered};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
-use crate::report::line::{Line, code, quoted};
-use crate::report::{Role, TextView, safe};
+use crate::report::prelude::{Line, Role, TextView, code, quoted, safe};
 
 /// Objects that are named of those that are only annotated, where not all are.
 pub const NAMES: usize = 12;

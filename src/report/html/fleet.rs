@@ -4,9 +4,8 @@ use super::{Page, draw};
 use crate::drift::Check;
 use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackState};
-use crate::report::line::{Line, code, foreign};
-use crate::report::view::{self, Alarm, AlarmKind, Content, Count};
-use crate::report::{Role, TextView};
+use crate::report::prelude::*;
+use crate::report::view;
 
 /// The results of several stacks as one page.
 pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String {

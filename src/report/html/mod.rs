@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use data_encoding::BASE64;
 use jiff::Timestamp;
-use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -19,11 +18,10 @@ use super::facts::edits::{self, ValueEdit};
 use super::facts::plan::{Command, Item, Part as PlanPart, annotates};
 use super::facts::reason::{block_reason, of_edit, reason_since, removed};
 use super::text::draw::plain;
-use super::view::{Alarm, Content, Count, View};
-use super::{Role, TextView, safe};
 use crate::model::{Json, Key, SourceLocation};
 use crate::plan::{Action, BlockedChange, Change};
-use crate::report::line::{self, Line, Part, capital, code, digits, foreign, moment_with_age};
+use crate::report::line;
+use crate::report::prelude::*;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");

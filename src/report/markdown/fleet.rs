@@ -3,16 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::marker;
 use super::report::{needed, report, too_long};
-use super::{code_span, draw, row, table};
+use super::{code_span, draw, marker, row, table};
 use crate::drift::Verdict;
 use crate::model::counted;
 use crate::report::facts::check as check_facts;
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport, StackState};
-use crate::report::line::{Line, capital, code, foreign};
-use crate::report::view::{Table, View};
-use crate::report::{Role, TextView};
+use crate::report::prelude::*;
 
 /// The bytes of a section below which it shows too little.
 const LEAST: usize = 1_000;

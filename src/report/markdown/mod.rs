@@ -13,9 +13,7 @@ pub(super) use report::report;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::report::facts::plan::Command;
-use crate::report::line::{Line, Part, capital};
-use crate::report::safe;
-use crate::report::view::{Alarm, Table};
+use crate::report::prelude::*;
 
 /// The default budget, in bytes: GitHub takes comments of 65,536 characters.
 pub const BUDGET: usize = 65_000;

@@ -7,17 +7,14 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::marker;
-use super::{alarm, code_span, command, draw, element, fence_line, fenced, fitting, row, table};
+use super::{alarm, code_span, command, draw, element, fence_line, fenced, fitting, marker, row, table};
 use crate::model::{Key, Scope, counted};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
-use crate::report::TextView;
 use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, ValueEdit};
 use crate::report::facts::plan::{self as facts, Item, Part, Rank, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, reason_since, removed};
-use crate::report::line::{Line, at, code, digits, key, moment_with_age};
-use crate::report::view::{Content, Table, View};
+use crate::report::prelude::*;
 
 /// Characters of a value that a table shows.
 const LONG: usize = 80;

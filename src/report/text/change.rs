@@ -4,12 +4,11 @@
 use super::columns;
 use crate::model::{Key, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change};
-use crate::report::Role;
-use crate::report::TextView;
 use crate::report::facts::edits::{self, Sign, ValueEdit};
 use crate::report::facts::plan::sign;
 use crate::report::facts::reason::{block_reason, of_edit, remarkable_reason, removed};
-use crate::report::line::{self, Line, code, key, styled};
+use crate::report::line;
+use crate::report::prelude::*;
 
 /// Where the names of fields begin, and how wide they are.
 const FIELD_INDENT: usize = 8;

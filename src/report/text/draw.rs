@@ -6,11 +6,8 @@ use std::io::{self, BufWriter, Write};
 use unicode_width::UnicodeWidthChar as _;
 
 use super::{change, columns};
-use crate::report::TextView;
 use crate::report::facts::plan::{Command, Item};
-use crate::report::line::{Line, Part, key, loud, styled};
-use crate::report::view::{Alarm, AlarmKind, Block, Blocks, Table};
-use crate::report::{Charset, Palette, Role, safe};
+use crate::report::prelude::*;
 
 /// Bytes that are written at a time.
 const PIECE: usize = 64 * 1024;

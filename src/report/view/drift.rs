@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::outcome::incomplete;
 use super::plan::behind_semicolons;
-use super::{View, source};
+use super::source;
 use crate::drift::{Check, Verdict};
 use crate::plan::Note;
 use crate::report::annotation::{self, Annotation};
@@ -13,7 +13,6 @@ use crate::report::facts::check::{self as facts, Row, State, Value};
 use crate::report::facts::edits::Sign;
 use crate::report::facts::notes;
 use crate::report::json::StackDocument;
-use crate::report::line::took;
 use crate::report::prelude::*;
 use crate::report::{acknowledgements, junit, prometheus};
 

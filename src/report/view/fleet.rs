@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use crate::report::annotation::Annotation;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, SharedReason, StackReport};
-use crate::report::line::{Parts, loud, took};
 use crate::report::prelude::*;
 use crate::report::{html, json, junit, markdown, prometheus};
 

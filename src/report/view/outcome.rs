@@ -4,16 +4,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Alarm, Block, Blocks, Table, consents, settings, unread};
+use super::{consents, settings, unread};
 use crate::kind;
 use crate::model::{Json, Key, Scope, grouped};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Note, Plan, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
+use crate::report::Applied;
 use crate::report::facts::edits::unmistakable;
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, words};
 use crate::report::json::{OutcomeReport, RehearsalReport};
-use crate::report::line::{Line, code, foreign, key, moment, styled, took};
-use crate::report::{Applied, Report, Role, TextView, safe, written_as};
+use crate::report::prelude::*;
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
 
 /// Lists that are left out one by one in what a refusal proposes.

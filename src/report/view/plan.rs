@@ -2,13 +2,12 @@
 //! apply exactly this plan.
 
 use super::outcome::{consented, guards, incomplete, of_settings};
-use super::{View, narrowed, source, stack};
+use super::{narrowed, source, stack};
 use crate::plan::{ActionKind, Change, Note, Plan};
 use crate::report::annotation::{self, Annotation};
 use crate::report::facts::plan::{self as facts, Part, Rank, sign};
 use crate::report::facts::{notes, unread};
 use crate::report::json::{self, PlanReport};
-use crate::report::line::took;
 use crate::report::prelude::*;
 
 impl Report for Plan {
