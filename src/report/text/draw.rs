@@ -36,7 +36,7 @@ fn own(words: &'static str, charset: Charset) -> Cow<'static, str> {
 impl TextView {
     /// A message as text.
     pub fn message<'a>(&self, message: impl Into<Blocks<'a>>) -> String {
-        blocks(&message.into(), self)
+        message.into().0.iter().map(|one| block(one, self)).collect()
     }
 
     /// A line as text, without colour.
@@ -62,11 +62,6 @@ impl TextView {
         }
         text
     }
-}
-
-/// A report as text.
-fn blocks(blocks: &Blocks<'_>, view: &TextView) -> String {
-    blocks.0.iter().map(|one| block(one, view)).collect()
 }
 
 /// Writes a report as text, block after block, so that the whole is never in memory.
