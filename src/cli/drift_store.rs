@@ -4,12 +4,11 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use data_encoding::HEXLOWER;
-use sha2::{Digest as _, Sha256};
 
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Stack, aside, file, settings};
 use crate::drift::{DriftState, DriftStateError, DriftStateOwner};
 use crate::file::{Directory, FileMode, limit, read_own};
+use crate::report::document;
 use crate::state::{Bucket, StateStore, Tag};
 
 /// The directory of the drift states, in the state store.
@@ -192,7 +191,7 @@ fn name(base_url: &str, sandbox: &str, stack: &str) -> String {
     let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);
     let digest = match base_url.strip_prefix("https://").is_some_and(|host| host.chars().all(is_plain)) {
         true => String::new(),
-        false => format!("-{}", HEXLOWER.encode(&Sha256::digest(format!("{base_url}{sandbox}"))[..6])),
+        false => format!("-{}", document::sha256(format!("{base_url}{sandbox}"), 6)),
     };
     format!("{}{digest}_{stack}.json", host.replace(|c| !is_plain(c), "_"))
 }

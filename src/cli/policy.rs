@@ -6,8 +6,6 @@ use std::path::Path;
 use std::rc::Rc;
 
 use anyhow::Context as _;
-use data_encoding::HEXLOWER;
-use sha2::{Digest as _, Sha256};
 
 use crate::cli::context::PolicyFile;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, settings};
@@ -17,7 +15,7 @@ use crate::load::{Config, config};
 use crate::model::policy::{GateMode, Policy, Prune, SettingChange, Violation, changes};
 use crate::model::{Key, Namespace};
 use crate::plan::{ActionKind, Plan, UndoneRun};
-use crate::report::safe;
+use crate::report::{document, safe};
 use crate::run::RunRecord;
 
 /// The variable that names a policy.
@@ -56,7 +54,7 @@ pub fn read(context: &mut Context) -> Result<()> {
         .context("cannot read the policy")
         .with_status(ExitStatus::Invalid)
         .hint("nothing is done without the policy that was asked for")?;
-    let sha256 = HEXLOWER.encode(&Sha256::digest(&bytes));
+    let sha256 = document::sha256(&bytes, 32);
     let policy = config::policy(&path.to_string_lossy(), bytes).map_err(|diagnostics| context.wrong(&diagnostics))?;
     for text in policy.base_urls.iter().flatten() {
         settings::url(text, "`base_urls` of the policy")?;

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use data_encoding::HEXLOWER;
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
 
 use crate::api::BaseUrl;
 use crate::cli::stacks::declared;
@@ -22,7 +20,7 @@ use crate::model::policy::{Violation, consents};
 use crate::model::{Layout, Name};
 use crate::plan::{Allowances, Ignore, ONLY_THIS_CHANGE, Plan, PlanOrigin};
 use crate::report::facts::plan::prune_flags;
-use crate::report::{TextView, safe};
+use crate::report::{TextView, document, safe};
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 
 /// The options of every load, from flags and environment.
@@ -233,7 +231,7 @@ pub fn sandbox_file(environment: &ProcessEnvironment) -> Result<PathBuf> {
         let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
         let name: String = name.chars().map(plain).take(40).collect();
-        let digest = HEXLOWER.encode(&Sha256::digest(directory.as_os_str().as_encoded_bytes())[..8]);
+        let digest = document::sha256(directory.as_os_str().as_encoded_bytes(), 8);
         sandboxes.join(format!("{name}-{digest}.redb"))
     };
     let above = here.ancestors().skip(1).take_while(|directory| Some(*directory) != home.as_deref());

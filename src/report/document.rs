@@ -3,7 +3,9 @@
 
 use std::io::{self, Write};
 
+use data_encoding::HEXLOWER;
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use super::safe::{self, JsonWriter};
 
@@ -39,6 +41,11 @@ pub fn write(kind: &str, content: impl Serialize, out: &mut dyn Write) -> io::Re
     serde_json::to_writer_pretty(&mut out, &Document { kind, format_version: FORMAT_VERSION, content })?;
     out.write_all(b"\n")?;
     out.finish()
+}
+
+/// So many bytes of the SHA-256 of others, as hex digits.
+pub fn sha256(bytes: impl AsRef<[u8]>, most: usize) -> String {
+    HEXLOWER.encode(&Sha256::digest(bytes)[..most])
 }
 
 /// The method by which an answer writes itself as a document of a kind, or writes what a function makes of it.

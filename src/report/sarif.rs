@@ -3,13 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use data_encoding::HEXLOWER;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use super::annotation::{Annotation, AnnotationLevel, Finding};
-use super::safe;
+use super::{document, safe};
 use crate::model::Json;
 
 /// Results that a forge shows of a run: GitHub shows the first 5,000 and refuses a file with more than 25,000.
@@ -116,8 +114,7 @@ fn priority(annotation: &Annotation) -> u8 {
 
 /// By what a forge knows a result again when lines and values have changed.
 fn fingerprint(annotation: &Annotation) -> String {
-    let text = format!("{}\n{}\n{}", annotation.finding.id(), annotation.title, annotation.part);
-    HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..16])
+    document::sha256(format!("{}\n{}\n{}", annotation.finding.id(), annotation.title, annotation.part), 16)
 }
 
 fn result(annotation: &Annotation, fallback: &str, fingerprint: &str) -> Json {

@@ -3,9 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use data_encoding::HEXLOWER;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use super::markdown::{self, draw};
 use crate::kind::KindName;
@@ -394,8 +392,8 @@ fn id(directory: &str, environment: Option<&String>) -> String {
     let is_whole = is_whole && id.len() <= LONGEST_ID;
     id.truncate(LONGEST_ID);
     if !is_whole || environment.is_some_and(|name| !is_plain(name)) {
-        let digest = Sha256::digest(format!("{directory}\n{}", environment.map_or("", String::as_str)));
-        id.push_str(&format!(".{}", HEXLOWER.encode(&digest[..16])));
+        let named = format!("{directory}\n{}", environment.map_or("", String::as_str));
+        id.push_str(&format!(".{}", document::sha256(named, 16)));
     }
     id
 }

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use data_encoding::HEXLOWER;
 use futures_util::StreamExt as _;
-use sha2::{Digest as _, Sha256};
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::{DefinedKeys, StackEnvironment, Tenants};
@@ -22,7 +20,7 @@ use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, co
 use crate::model::{Key, Namespace, grouped};
 use crate::plan::MatchedFilters;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
-use crate::report::{TextView, safe, text};
+use crate::report::{TextView, document, safe, text};
 
 /// Stacks that an error about several names.
 const NAMED: usize = 12;
@@ -449,9 +447,7 @@ impl Member {
     /// A digest of what makes it this stack.
     fn id(&self) -> String {
         let words = self.identity_by(self.config());
-        let digest =
-            words.iter().fold(Sha256::new(), |digest, word| digest.chain_update(word).chain_update([0])).finalize();
-        HEXLOWER.encode(&digest[..8])
+        document::sha256(words.map(|word| word + "\0").concat(), 8)
     }
 }
 
