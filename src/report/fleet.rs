@@ -220,16 +220,8 @@ impl StackState {
     }
 }
 
-/// Stacks of which there is nothing but one reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SharedReason<'a> {
-    /// What became of them: they failed, or nothing is known of them.
-    pub state: StackState,
-    /// Why.
-    pub reason: Cow<'a, str>,
-    /// Their names.
-    pub names: Vec<String>,
-}
+/// What became of a stack of which there is nothing but a reason, and the reason.
+type SharedReason<'a> = (StackState, Cow<'a, str>);
 
 impl FleetPart<'_> {
     /// The directory, with the environment if the call is about several, and what else distinguishes it.
@@ -414,12 +406,10 @@ impl<'a> Fleet<'a> {
         self.parts.iter().filter(|part| matches!(part.outcome, Err(NoResult::Failed(_)))).count()
     }
 
-    /// The stacks of which there is nothing but a reason, by the reason.
-    pub fn without_result(&self) -> Vec<SharedReason<'_>> {
+    /// The names of the stacks of which there is nothing but a reason, by that: they failed, or nothing is known of them.
+    pub fn without_result(&self) -> Vec<(SharedReason<'_>, Vec<String>)> {
         let parts = self.parts.iter();
-        let reasons = parts.filter_map(|part| Some(((part.state(), part.reason()?), part.name().into_owned())));
-        let groups = grouped(reasons).into_iter();
-        groups.map(|((state, reason), names)| SharedReason { state, reason, names }).collect()
+        grouped(parts.filter_map(|part| Some(((part.state(), part.reason()?), part.name().into_owned()))))
     }
 
     /// Whether the stacks with nothing to report are so many that a report for people only counts them.

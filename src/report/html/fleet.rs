@@ -3,7 +3,7 @@
 use super::{Page, draw};
 use crate::drift::Check;
 use crate::plan::Plan;
-use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, SharedReason, StackState};
+use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, StackState};
 use crate::report::prelude::*;
 use crate::report::view;
 
@@ -61,7 +61,7 @@ fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
         let text = line![code(&problem.place), ": ", foreign(&problem.message), "."];
         page.alarm(&Alarm::new(AlarmKind::Incomplete, text));
     }
-    for SharedReason { state, reason, names } in fleet.without_result() {
+    for ((state, reason), names) in fleet.without_result() {
         let text = line![Line::some_of(names.into_iter(), NAMES), ": ", foreign(reason), "."];
         page.banner(Role::Wrong, if state == StackState::Failed { "Failed:" } else { "Unknown:" }, &draw(&text));
     }
@@ -74,8 +74,8 @@ fn counts(fleet: &Fleet<'_>) -> Vec<Count> {
         FleetCommand::Drift => view::counts_of_checks(&checks),
         _ => view::counts(&plans),
     };
-    let unknown = fleet.without_result().into_iter().filter(|none| none.state != StackState::Failed);
-    let unknown: usize = unknown.map(|none| none.names.len()).sum();
+    let unknown = fleet.without_result().into_iter().filter(|((state, _), _)| *state != StackState::Failed);
+    let unknown: usize = unknown.map(|(_, names)| names.len()).sum();
     let unknown_words = if unknown == 1 { "stack unknown" } else { "stacks unknown" };
     counts.extend([(fleet.failed(), fleet.command.undone()), (unknown, unknown_words)].map(|(number, words)| Count {
         class: "blocked",

@@ -8,7 +8,7 @@ use super::{code_span, draw, marker, row, table};
 use crate::drift::Verdict;
 use crate::model::counted;
 use crate::report::facts::check as check_facts;
-use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, SharedReason, StackReport, StackState};
+use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, StackReport, StackState};
 use crate::report::prelude::*;
 
 /// The bytes of a section below which it shows too little.
@@ -30,7 +30,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
     let loud = |word, reason| Line::labelled(Role::Wrong, word, reason);
     let problems =
         fleet.problems.iter().map(|one| [line![code(&one.place)], loud("incomplete", foreign(&one.message))]);
-    let others = fleet.without_result().into_iter().map(|SharedReason { state, reason, names }| {
+    let others = fleet.without_result().into_iter().map(|((state, reason), names)| {
         [Line::some_of(names.into_iter(), NAMES), loud(state.words(fleet.command), foreign(reason))]
     });
     text.push_str(&table(&Table::new(["stack", column]).rows(problems.chain(others))));

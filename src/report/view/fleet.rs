@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::report::annotation::Annotation;
-use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, SharedReason, StackReport};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, StackReport};
 use crate::report::prelude::*;
 use crate::report::{html, json, junit, markdown, prometheus};
 
@@ -30,7 +30,7 @@ impl Report for Fleet<'_> {
         if self.folds_quiet() {
             blocks.append(quiet(self));
         }
-        for SharedReason { state, reason, names } in self.without_result() {
+        for ((state, reason), names) in self.without_result() {
             let number = Line::count(names.len(), "stack");
             let is_one = names.len() == 1;
             let names = Line::some_of(names.into_iter(), NAMES);
