@@ -383,15 +383,11 @@ impl Output {
 
     /// Prints an error with what to do about it.
     pub fn error(&self, error: &CommandError) {
-        self.print_error(&error.to_string(), error);
+        self.error_as(&error.to_string(), error);
     }
 
-    /// The same of an error that one or several stacks have: `names` are theirs.
-    pub fn error_of(&self, names: &str, error: &CommandError) {
-        self.print_error(&format!("{names}: {error}"), error);
-    }
-
-    fn print_error(&self, text: &str, error: &CommandError) {
+    /// The same in another `text`, such as one that names the stacks which have it.
+    pub fn error_as(&self, text: &str, error: &CommandError) {
         let mut message = match error.is_sum {
             true => safe::line(text).into_owned(),
             false => format!("{}: {}", self.messages.palette.paint(Role::Wrong, "error"), safe::line(text)),

@@ -195,7 +195,7 @@ pub fn print_errors<T>(context: &Context, members: &[Member], done: &[StackResul
     });
     for (_, hit) in grouped(failed) {
         let (errors, names): (Vec<&CommandError>, Vec<String>) = hit.into_iter().unzip();
-        context.output.error_of(&text::some_of(&names, NAMED), errors[0]);
+        context.output.error_as(&format!("{}: {}", text::some_of(&names, NAMED), errors[0]), errors[0]);
     }
 }
 
