@@ -13,7 +13,7 @@ use crate::state::StateStore;
 #[command(after_help = "Examples:\n  trueup history\n  trueup history --keep 90d")]
 pub struct HistoryArgs {
     /// Remove all but the newest N runs, or those older than so many days (`90d`); open runs stay
-    #[arg(long, value_name = "N|DAYSd")]
+    #[arg(long, value_name = "N|DAYSd", value_parser = kept)]
     pub keep: Option<PruneRuns>,
     /// Release the lock that this run left in a bucket; only if that run has ended
     #[arg(long, value_name = "RUN", conflicts_with = "keep")]
@@ -32,17 +32,14 @@ pub enum PruneRuns {
     Days(u32),
 }
 
-impl std::str::FromStr for PruneRuns {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let kept = match text.strip_suffix('d') {
-            Some(days) => days.parse().map(PruneRuns::Days).ok(),
-            None => text.parse().map(PruneRuns::Newest).ok(),
-        };
-        // A variable that is empty or wrong must not remove what every rollback needs.
-        let kept = kept.filter(|kept| !matches!(kept, PruneRuns::Newest(0) | PruneRuns::Days(0)));
-        kept.ok_or_else(|| "give a number of runs, such as 100, or of days, such as 90d: at least 1".to_owned())
-    }
+fn kept(text: &str) -> Result<PruneRuns, &'static str> {
+    let kept = match text.strip_suffix('d') {
+        Some(days) => days.parse().map(PruneRuns::Days).ok(),
+        None => text.parse().map(PruneRuns::Newest).ok(),
+    };
+    // A variable that is empty or wrong must not remove what every rollback needs.
+    let kept = kept.filter(|kept| !matches!(kept, PruneRuns::Newest(0) | PruneRuns::Days(0)));
+    kept.ok_or("give a number of runs, such as 100, or of days, such as 90d: at least 1")
 }
 
 impl Execute for HistoryArgs {
