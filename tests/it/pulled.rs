@@ -477,7 +477,7 @@ fn what_a_directory_without_settings_defines_is_left_as_in_a_stack_whatever_lies
 }
 
 #[test]
-fn a_file_that_somebody_saves_while_others_are_written_stays() {
+fn a_file_that_is_saved_while_others_are_written_stays() {
     let service = Service::start();
     let names: Vec<String> = (0..300).map(|at| format!("e{at:03}")).collect();
     let seeds = names.iter().map(|name| by_hand(name, 80));

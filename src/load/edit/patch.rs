@@ -111,7 +111,7 @@ impl<'a> Patch<'a> {
         self.text.get(range).ok_or(NotEditable::Shape)
     }
 
-    /// Whether a comment begins in a range: a `#` that is no character of a key or a text.
+    /// Whether a comment begins in a range: a `#` outside of its keys and texts.
     pub(super) fn has_comment(&self, range: Range<usize>) -> Result<bool, NotEditable> {
         let signs = self.slice(range.clone())?.match_indices('#').map(|(at, _)| range.start + at);
         Ok(signs.into_iter().any(|at| !self.is_text_at(self.root, at)))
