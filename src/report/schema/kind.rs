@@ -201,8 +201,9 @@ fn of_kind(field: &Field, kind: &FieldKind) -> Json {
             let names: Vec<&str> = field.words().collect();
             let values = kind::values(id).iter().filter(|(name, _)| names.contains(name));
             let numbers = values.filter_map(|(_, number)| *number);
-            let numbers: Vec<Json> = numbers.flat_map(|number| [number.into(), number.to_string().into()]).collect();
-            json!({"anyOf": [{"enum": names}, {"enum": numbers}]})
+            let numbers = numbers.flat_map(|number| [number.into(), number.to_string().into()]);
+            let words: Vec<Json> = names.iter().map(|name| (*name).into()).chain(numbers).collect();
+            json!({"enum": words})
         }
         FieldKind::Map(value) => json!({"type": "object", "additionalProperties": of_kind(field, value)}),
     }
@@ -231,7 +232,8 @@ fn add(schema: &mut Json, rule: &Rule) {
             let others = values.iter().filter_map(other);
             schema["enum"] = values.iter().map(|value| Json::from(*value)).chain(others).collect();
         }
-        Rule::Pattern(pattern) => schema["pattern"] = json!(pattern),
+        // A quote needs no escape, and has none in the expressions of JSON Schema.
+        Rule::Pattern(pattern) => schema["pattern"] = pattern.replace("\\\"", "\"").into(),
         Rule::Format(forms) if forms.contains(&"dns_1035_label") => {
             schema["pattern"] = json!("^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$");
         }

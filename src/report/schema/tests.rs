@@ -253,3 +253,13 @@ fn every_example_fits_its_schema() {
         }
     }
 }
+
+#[test]
+fn a_schema_of_a_kind_has_no_empty_enumeration_and_no_escape_that_ecmascript_refuses() {
+    for kind in crate::kind::all() {
+        let schema = of_kind(kind, DefinitionKind::Whole).to_string();
+        assert!(!schema.contains(r#""enum":[]"#), "{}", kind.name);
+        // A quote is escaped as a text of JSON, and in no pattern.
+        assert!(!schema.contains(r#"\\\""#), "{}", kind.name);
+    }
+}
