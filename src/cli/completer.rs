@@ -34,6 +34,24 @@ pub fn answer(words: &[OsString], described: fn() -> Command) -> Result<bool, cl
     CompleteEnv::with_factory(|| with_paths(described())).var(VARIABLE).try_complete(words.to_vec(), here.as_deref())
 }
 
+/// What completes in bash, which splits words at the `:` and `=` of keys and consents: the function of clap gets them whole, and
+/// what is in front of the last part, which bash keeps, is cut off its answers.
+const WHOLE_WORDS: &str = r#"_trueup() {
+    local at=0 words=() word
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+        if ((at)) && [[ $word == [:=]* || ${words[at-1]} == *[:=] ]]; then
+            words[at-1]+=$word
+        else
+            words[at++]=$word
+        fi
+    done
+    local COMP_WORDS=("${words[@]}") COMP_CWORD=$((at-1))
+    word=${words[at-1]}
+    _clap_complete_trueup "$1" "$word" "$3"
+    COMPREPLY=("${COMPREPLY[@]#"${word%"$2"}"}")
+}
+"#;
+
 /// The script for a shell.
 ///
 /// # Errors
@@ -44,7 +62,11 @@ pub fn script(shell: &str) -> std::io::Result<String> {
         Some(completer) => completer.write_registration(VARIABLE, "trueup", "trueup", "trueup", &mut script)?,
         None => return Err(std::io::Error::other(format!("there are no completions for `{shell}`"))),
     }
-    Ok(String::from_utf8_lossy(&script).into_owned())
+    let script = String::from_utf8_lossy(&script).into_owned();
+    Ok(match shell {
+        "bash" => format!("{WHOLE_WORDS}{}", script.replace("-F _clap_complete_trueup ", "-F _trueup ")),
+        _ => script,
+    })
 }
 
 /// Completes paths where an argument takes one and says nothing else.

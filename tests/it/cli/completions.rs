@@ -135,20 +135,34 @@ fn a_name_that_a_shell_would_run_is_not_offered_in_any_position() {
 
 #[test]
 fn the_script_of_bash_completes_in_bash() {
-    let stage = staged();
+    let pool =
+        "kind: origin_pool\nmetadata: {name: web, namespace: shop}\nspec: {origin_servers: [], port: 80, no_tls: {}}\n";
+    let stage = staged().file("pool.yaml", pool);
     let script = stage.run("completions bash").code(0).text().to_owned();
+    assert_eq!(script.matches("-F _trueup trueup").count(), 2, "{script}");
     stage.write("script.bash", &script);
-    let typed = "source ./script.bash
-        COMP_WORDS=(trueup get shop/c); COMP_CWORD=2; COMP_TYPE=9
-        _clap_complete_trueup trueup shop/c get; printf '%s\\n' \"${COMPREPLY[@]}\"";
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_trueup")).parent().expect("its directory");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").expect("a search path"));
-    let output = Command::new("bash")
-        .args(["-c", typed])
-        .current_dir(stage.path("."))
-        .env_clear()
-        .env("PATH", path)
-        .output()
-        .expect("bash");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "shop/cart\n", "{output:?}");
+    // As bash splits what is typed, and the part of it that the answer takes the place of.
+    for (words, part, expected) in [
+        ("get shop/c", "shop/c", "shop/cart\n"),
+        ("get origin_pool : shop/w", "shop/w", "shop/web\n"),
+        ("plan files --only origin_pool :", "", "shop/\n"),
+        ("apply files --allow recreat", "recreat", "recreate=\n"),
+        ("get --format = jso", "jso", "json\n"),
+    ] {
+        let typed = format!(
+            "source ./script.bash
+            COMP_WORDS=(trueup {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); COMP_TYPE=9
+            _trueup trueup '{part}' before; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let output = Command::new("bash")
+            .args(["-c", &typed])
+            .current_dir(stage.path("."))
+            .env_clear()
+            .env("PATH", &path)
+            .output()
+            .expect("bash");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{words}: {output:?}");
+    }
 }
