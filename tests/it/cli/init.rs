@@ -179,6 +179,20 @@ fn the_settings_list_what_the_definitions_are_of() {
 }
 
 #[test]
+fn what_does_not_load_is_to_be_checked_next() {
+    let stage = Stage::new().file("pay/card.yaml", &definition("pay/card", 80).replace("10.0.0.7", "${ip}"));
+    stage.write("bad/trueup.yaml", "stack: s\nnamespace: [shop]\n");
+    for (directory, error) in [("pay", "the variable `ip` is not defined"), ("bad", "did you mean `namespaces`?")] {
+        let made = stage.run(&format!("init {directory}"));
+        let next = format!(
+            "What is there does not load, so the settings say nothing of it.\nNext:  trueup validate {directory}\n"
+        );
+        assert!(made.code(0).text().ends_with(&next), "{}", made.text());
+        stage.run(&format!("validate {directory}")).code(1).stderr_contains(error);
+    }
+}
+
+#[test]
 fn a_name_that_yaml_takes_for_no_text_is_quoted() {
     let stage = Stage::new();
     run_all(&stage, stage.run("init null --sandbox -n null,true").code(0).text());

@@ -82,7 +82,13 @@ impl Execute for InitArgs {
             context.output.answer(&defaults);
         }
         let example = example.map(|new| shown(&directory, &new)).filter(|file| written.written.contains(file));
-        context.output.answer(&next(self, context, (&stack, forge, is_new), example.as_deref()));
+        context.output.answer(&match load::directory(&directory, &settings::load_options(context)) {
+            Ok(_) => next(self, context, (&stack, forge, is_new), example.as_deref()),
+            Err(_) => {
+                let shown = safe::shell(&self.directory.display().to_string());
+                format!("\nWhat is there does not load, so the settings say nothing of it.\nNext:  trueup validate {shown}\n")
+            }
+        });
         Ok(ExitStatus::Done)
     }
 }
