@@ -111,6 +111,9 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         let why = "no answer shows a secret; write it in its sealed form to change the object";
         let place = place(&one.key, Some(&one.field));
         left.extend(new_secrets(one, &stack.loaded).iter().map(|secret| line(&one.key, secret, place.clone(), why)));
+        let why = "live does not have it, and an apply writes it: remove it by hand, or keep it";
+        let not_live = now.as_ref().map(|now| not_live(one, now)).unwrap_or_default();
+        left.extend(not_live.iter().map(|path| line(&one.key, path, place.clone(), why)));
     }
     let broken = if files.is_empty() { broken } else { &self::broken(&stack.loaded) - &broken };
     for name in &broken {
@@ -223,6 +226,13 @@ fn new_secrets(taken: &ValueToAdopt, loaded: &Loaded) -> Vec<String> {
     let mut places = kind::sealed::places(spec, &Json::Object(live.owned()));
     places.retain(|place| before.as_ref().is_none_or(|before| !before.contains(place)));
     places
+}
+
+/// The paths that a definition keeps though live does not have them, because the service may not have taken them.
+fn not_live(taken: &ValueToAdopt, now: &Loaded) -> Vec<String> {
+    let of_unit = || Some((taken.field.unit()?, now.desired.definitions.get(&taken.key)?));
+    let Some((unit, definition)) = of_unit() else { return Vec::new() };
+    kind::taken(taken.key.kind.message(), unit, &taken.live, &definition.endpoint.spec.unit(unit)).1
 }
 
 /// Adds the live values that no definition names.

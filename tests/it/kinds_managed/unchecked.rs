@@ -76,6 +76,29 @@ fn a_listed_field_that_was_changed_live_and_is_taken_over_is_in_sync() {
     stage.run("plan .").code(0).stdout_contains("In sync: 2 ");
 }
 
+/// It stays in the file, because the service may be one that never took it.
+#[test]
+fn a_listed_field_that_was_removed_live_is_left_and_named() {
+    let service = Service::start();
+    service.misbehave("rules: [{write: {unknown: kept}}]");
+    let stage = stack(&service);
+    stage.edit(
+        "pool.yaml",
+        "    new_weight: 7\n",
+        "    new_weight: 7\n  - public_ip: {ip: 192.0.2.2}\n    new_weight: 8\n",
+    );
+    stage.run("apply . --yes --quiet").code(0).stderr_ignored();
+    change(&service, "origin_pools", "cart", |body| {
+        body["spec"]["origin_servers"][0].as_object_mut().expect("a server").remove("new_weight");
+        body["spec"]["origin_servers"][1]["new_weight"] = json!(9);
+    });
+    let pulled = stage.run("pull --drift .");
+    pulled.code(3).stdout_contains("Taken over from live:").stderr_ignored();
+    pulled.stdout_contains("spec.origin_servers[0].new_weight");
+    pulled.stdout_contains("live does not have it, and an apply writes it: remove it by hand, or keep it");
+    assert!(stage.read("pool.yaml").contains("new_weight: 7") && stage.read("pool.yaml").contains("new_weight: 9"));
+}
+
 #[test]
 fn a_listed_field_that_the_file_and_the_console_changed_is_drift_and_pending() {
     let service = Service::start();
