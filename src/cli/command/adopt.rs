@@ -7,7 +7,7 @@ use crate::cli::command::prelude::*;
 use crate::file::{Directory, FileEdit, FileMode, real_path_or_given};
 use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
-use crate::load::{self, LoadOptions, Loaded, SourceMap};
+use crate::load::{self, Config, LoadOptions, Loaded, SourceMap};
 use crate::model::{Field, Json, Live, LiveItem};
 use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, Note, Plan, Unchangeable};
 
@@ -84,7 +84,7 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     }
     let root = Directory::open(&stack.loaded.root).with_status(ExitStatus::Failed)?;
     let files: Vec<(&Path, &FileEdit)> = edits.files.iter().map(|(name, edit)| (Path::new(&**name), edit)).collect();
-    let broken = if files.is_empty() { BTreeSet::new() } else { broken(&stack.loaded) };
+    let broken_before = if files.is_empty() { BTreeSet::new() } else { broken(&stack.loaded, overlay) };
     let put = |path: &Path, edit: &FileEdit| root.edit(path, edit, FileMode::Shared);
     file::write_all(&files, |path, edit| root.check_edit(path, edit), |path, edit| put(path, edit))?;
     // The lines of what is edited are others now.
@@ -115,7 +115,7 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         let not_live = now.as_ref().map(|now| not_live(one, now)).unwrap_or_default();
         left.extend(not_live.iter().map(|path| line(&one.key, path, place.clone(), why)));
     }
-    let broken = if files.is_empty() { broken } else { &self::broken(&stack.loaded) - &broken };
+    let broken = if files.is_empty() { BTreeSet::new() } else { &broken(&stack.loaded, overlay) - &broken_before };
     for name in &broken {
         let flags = context.call.clone().with("env", [name.clone()]).settings();
         let why = format!("trueup validate {}{flags}", safe::shell(&stack.directory));
@@ -164,20 +164,15 @@ fn overlay<'l>(arguments: &AdoptArgs, context: &Context, loaded: &'l Loaded) -> 
             .hint("or write into the definitions, which other environments share: --into base")
             .hint("nothing was written")),
         (Some(AdoptInto::Overlay) | None, Some(directory)) => {
-            shared(context, loaded, (name, directory));
+            shared(context, loaded, directory);
             Ok(own)
         }
     }
 }
 
-/// Says which other environments an overlay changes: those that extend its own, or have its directory by whatever path.
-fn shared(context: &Context, loaded: &Loaded, (name, directory): (&str, &str)) {
-    let real = |overlay: &str| real_path_or_given(&loaded.root.join(overlay));
-    let here = real(directory);
-    let environments = loaded.config.environments.iter();
-    let others = environments.filter(|(other, _)| *other != name);
-    let others = others.filter(|(_, config)| config.overlays.iter().any(|overlay| real(overlay) == here));
-    let others: Vec<String> = others.map(|(other, _)| format!("`{other}`")).collect();
+/// Says which other environments an overlay changes.
+fn shared(context: &Context, loaded: &Loaded, directory: &str) {
+    let others: Vec<String> = others(loaded, Some(directory)).map(|other| format!("`{other}`")).collect();
     if !others.is_empty() {
         let verb = if others.len() == 1 { "uses" } else { "use" };
         let others = others.join(", ");
@@ -185,13 +180,25 @@ fn shared(context: &Context, loaded: &Loaded, (name, directory): (&str, &str)) {
     }
 }
 
-/// The environments that do not load.
-fn broken(loaded: &Loaded) -> BTreeSet<String> {
-    let loads = |name: &String| {
-        let options = LoadOptions { environment: Some(name.clone()), ..loaded.options().clone() };
+/// The other environments that read what is written: of an overlay, those that extend its own, or have its directory by
+/// whatever path.
+fn others<'l>(loaded: &'l Loaded, overlay: Option<&str>) -> impl Iterator<Item = &'l String> {
+    let real = |overlay: &str| real_path_or_given(&loaded.root.join(overlay));
+    let here = overlay.map(real);
+    let is_read = move |config: &Config| {
+        here.as_ref().is_none_or(|here| config.overlays.iter().any(|overlay| real(overlay) == *here))
+    };
+    let others = loaded.config.environments.iter().filter(move |(_, config)| is_read(config)).map(|(name, _)| name);
+    others.filter(|name| Some(*name) != loaded.options().environment.as_ref())
+}
+
+/// Those of them that do not load.
+fn broken(loaded: &Loaded, overlay: Option<&str>) -> BTreeSet<String> {
+    let loads = |name: &&String| {
+        let options = LoadOptions { environment: Some((*name).clone()), ..loaded.options().clone() };
         load::directory(&loaded.root, &options).is_ok()
     };
-    loaded.config.environments.keys().filter(|name| !loads(name)).cloned().collect()
+    others(loaded, overlay).filter(|name| !loads(name)).cloned().collect()
 }
 
 /// The endpoints that were deleted outside.
