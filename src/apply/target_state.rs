@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
     use crate::model::Spec;
-    use crate::tests::world::{World, live, object};
+    use crate::tests::world::{STACK, World, annotated, live, object};
 
     #[test]
     fn a_removal_is_met_only_where_the_value_is_gone() {
@@ -217,6 +217,44 @@ mod tests {
         filled["advanced_options"]["connection_timeout"] = 2000.into();
         assert!(target.is_met(&now(&filled)));
         assert!(target.is_met(&now(&spec("max_requests"))));
+    }
+
+    /// The service writes `ipv4_prefixes` from the deprecated `prefix`, and never the other way.
+    #[test]
+    fn what_a_definition_names_of_two_fields_that_say_the_same_is_never_taken_out() {
+        let key = "ip_prefix_set:shop/deny";
+        let (one, two) = ("10.1.0.0/16", "10.2.0.0/16");
+        let items = |prefix: &str| json!([{"ipv4_prefix": prefix}]);
+        let specs = [
+            json!({"prefix": [one]}),
+            json!({"ipv4_prefixes": items(one)}),
+            json!({"prefix": [one], "ipv4_prefixes": items(one)}),
+            json!({"prefix": [two]}),
+            json!({"ipv4_prefixes": items(two)}),
+            json!({"prefix": [two], "ipv4_prefixes": items(two)}),
+        ];
+        let shown = |spec: &Json| {
+            let mut spec = spec.clone();
+            if let (true, Some(prefix)) = (spec["ipv4_prefixes"].is_null(), spec["prefix"][0].as_str().map(items)) {
+                spec["ipv4_prefixes"] = prefix;
+            }
+            spec
+        };
+        let run = RunId::try_from("2026-11-25T08-00-00-000-0000".to_owned()).expect("an id");
+        for (before, after) in specs.iter().flat_map(|before| specs.iter().map(move |after| (before, after))) {
+            let [applied, wanted] = [before, after].map(|spec| object(key, spec));
+            let live = annotated(live(object(key, &shown(before))), &applied, Some(STACK));
+            let mut body = json!({"spec": live.endpoint.spec.json()});
+            let plan = World::new().defined(wanted).live(live).plan();
+            let Some(change) = plan.changes.first() else {
+                assert_eq!(shown(before), shown(after));
+                continue;
+            };
+            let target = TargetState::new(change, &run, Vec::new()).expect("a target");
+            target.set(&mut body);
+            assert_eq!(shown(&body["spec"]), shown(after), "{before} -> {after}");
+            assert_eq!(shown(&target.wanted.expect("an object").spec.json()), shown(after), "{before} -> {after}");
+        }
     }
 
     /// The service leaves a zero out of its answers.

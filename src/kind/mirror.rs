@@ -19,17 +19,11 @@ pub(super) fn drop_mirrors(message: &Message, live: &mut Map<String, Json>) {
     live.retain(|key, _| !gone.contains(key));
 }
 
-/// Takes out of a live message the other one of two fields that say the same, where one of them is written anew: it would be
-/// sent back as it was.
-pub(super) fn drop_twin(message: &Message, live: &mut Map<String, Json>, written: &str) {
-    let is_written = |key: &str| message.spelled(key) == written;
-    let twin = |(mirror, source): (String, String)| match (is_written(&mirror), is_written(&source)) {
-        (true, _) => Some(source),
-        (_, true) => Some(mirror),
-        _ => None,
-    };
-    let gone: Vec<String> = pairs(message, live).into_iter().filter_map(twin).collect();
-    live.retain(|key, _| !gone.contains(key));
+/// Takes out of a live message what the service wrote from a field that gets another value: it would be sent back as it was. The
+/// mirror of one that goes stays: a definition may name it from now on.
+pub(super) fn drop_mirror(message: &Message, live: &mut Map<String, Json>, written: &str) {
+    let gone = pairs(message, live).into_iter().find(|(_, source)| message.spelled(source) == written);
+    live.retain(|key, _| gone.as_ref().is_none_or(|(mirror, _)| mirror != key));
 }
 
 /// The fields of a live message that are mirrors of others, with the keys of both as the service writes them.
