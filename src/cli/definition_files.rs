@@ -115,6 +115,10 @@ impl<'a> DefinitionTarget<'a> {
         if !load::variables_in(&String::from_utf8_lossy(&written)).is_empty() {
             return Some("variables are in its file; `pull --drift` edits it in place".to_owned());
         }
+        // An overlay removes or changes others.
+        if load::documents(&path, &written).is_some_and(|documents| documents > 1) {
+            return Some(format!("its file `{path}` has other documents, too"));
+        }
         let is_open = || WantedKeys::new([key]).defined_in(&path, &written).get(key) == Some(&false);
         if !self.files.contains_key(&*path) && is_open() {
             return Some(format!("what `{path}` defines cannot be read"));

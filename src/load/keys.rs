@@ -217,6 +217,11 @@ pub fn is_definitions(path: &str, bytes: &[u8]) -> bool {
     named(path, bytes).is_some_and(|named| named.iter().any(is_definition))
 }
 
+/// How many documents a file has that say anything; nothing where one of them cannot be read.
+pub fn documents(path: &str, bytes: &[u8]) -> Option<usize> {
+    named(path, bytes).map(|named| named.len())
+}
+
 /// The kinds that a file defines, by its text alone.
 pub fn defined_kinds(path: &str, bytes: &[u8]) -> BTreeSet<KindName> {
     let kind = |named| match named {

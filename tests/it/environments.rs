@@ -594,6 +594,14 @@ fn a_pull_into_what_environments_share_is_warned_of_and_one_into_the_overlay_is_
     own.stderr_contains("`cart.yaml` defines it");
     stage.run("plan st --env prod").code(0).stdout_contains("In sync").stdout_contains("2 endpoints");
     stage.run("validate st --env dev").code(0).stdout_contains("1 endpoint");
+    // What the overlay removes is in its file as well.
+    let file = "st/o/prod/shop/hotfix.yaml";
+    let both = format!("{}---\n$remove: true\nmetadata: {{name: cart, namespace: shop}}\n", stage.read(file));
+    stage.write(file, &both);
+    let left_out = "its file `o/prod/shop/hotfix.yaml` has other documents, too";
+    let kept = stage.run("pull -o st/o/prod --env prod --overwrite");
+    kept.code(0).stderr_contains(left_out).stderr_contains("removes it");
+    assert_eq!(stage.read(file), both);
     std::fs::remove_dir_all(stage.path("st/o")).expect("removed");
     let warning = "warning: what was written is not of `prod` alone: for that, pull into its overlay, `o/prod`";
     stage.run("pull -o st --env prod").code(0).stderr_contains(warning);
