@@ -66,6 +66,7 @@ impl<'a> DefinitionTarget<'a> {
         });
         // Without settings, what is around a directory is not its stack, and what is in it need not be definitions.
         let has_settings = crate::file::exists(&root.join(config::FILE));
+        let options = if has_settings { options } else { LoadOptions { config: None, environment: None, ..options } };
         let whole = (has_settings || full == there).then(|| load::directory(&root, &options));
         let has_others = !has_settings && matches!(whole, Some(Err(_)));
         let loaded = if has_others { Some(load::definitions_below(&root, &options)) } else { whole };

@@ -425,6 +425,10 @@ fn a_stack_that_cannot_be_read_is_not_written_over() {
     // Nor has one outside of the settings that the call names.
     let outside = stage.run("pull --config trueup.yaml -o ../third");
     outside.code(0).stdout_contains("Pulled 2").does_not_say("outside of the stack");
+    for line in ["", " --env prod"] {
+        let again = stage.run(&format!("pull --config trueup.yaml -o ../third{line}"));
+        again.code(0).stdout_contains("Pulled 2 endpoints into ../third, 2 unchanged");
+    }
 }
 
 #[test]
