@@ -341,7 +341,7 @@ pub fn made(status: ExitStatus) -> &'static str {
 async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, Counts>> {
     let counted = plan.counted();
     let lists = counted.iter().flat_map(|(namespace, kinds)| Scope::each([namespace], kinds));
-    Ok(plan.counts(&read_again(connection, lists, "to count its objects").await?))
+    Ok(plan.counts(&read_again(connection, lists, |_| true, "to count its objects").await?))
 }
 
 /// Refuses a plan that was made earlier, or the rest of a run, that would write a reference to an object that is gone by now, as far as
@@ -355,19 +355,27 @@ pub async fn refuse_lost_references(
     (whole, rest): (&Plan, &Plan),
 ) -> Result<()> {
     let undone = policy::undone_run(context, whole).await?;
-    let lists = rest.referred_lists(undone.as_ref().map_or(whole, |record| &record.header.plan));
-    let live = read_again(connection, lists.into_iter(), "to find what the plan refers to").await?;
+    let read = undone.as_ref().map_or(whole, |record| &record.header.plan);
+    // What it never read is no condition of it.
+    let is_needed = |list: &Scope| read.scope.contains_key(list);
+    let lists = rest.referred_lists(read).into_iter();
+    let live = read_again(connection, lists, is_needed, "to find what the plan refers to").await?;
     let Some(WrittenReference { by, target, .. }) = rest.lost_reference(whole, &live) else { return Ok(()) };
     Err(error!(Refused, "`{by}` would refer to `{target}`, which is gone by now")
         .hint("plan again: the new plan says what to do about it")
         .hint("nothing was sent"))
 }
 
-/// Reads what an earlier call has read.
-async fn read_again(connection: &Connection, lists: impl Iterator<Item = Scope>, purpose: &str) -> Result<Live> {
+/// Reads what an earlier call has read; a list that `is_needed` has to be read.
+async fn read_again(
+    connection: &Connection,
+    lists: impl Iterator<Item = Scope>,
+    is_needed: impl Fn(&Scope) -> bool,
+    purpose: &str,
+) -> Result<Live> {
     let source = LiveSource::of(connection)?;
     let live = source.live(lists).await;
-    if let Some((scope, reason)) = live.unknown().next() {
+    if let Some((scope, reason)) = live.unknown().find(|(scope, _)| is_needed(scope)) {
         let error = error!(Unknown, "could not read `{scope}` {purpose}: {reason}");
         return Err(error.hint("nothing was sent"));
     }

@@ -54,6 +54,25 @@ fn a_rollback_restores_no_reference_to_what_it_cannot_create_again() {
     object(&service, "certificates", "web");
 }
 
+/// What the plan of a rollback could not read is no condition of its apply.
+#[test]
+fn the_rollback_of_a_rollback_needs_no_list_that_the_token_may_not_read() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("check.yaml", CHECK).applied("check.yaml");
+    let stage = stage.file("st/trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    service.misbehave("rules: [{operation: healthcheck-list, status: {code: 403}}]");
+    for pool in [POOL.to_owned(), POOL.replace("  healthcheck:\n  - {name: alive}\n", "")] {
+        stage.write("st/pool.yaml", &pool);
+        stage.run("apply st --yes --quiet").code(0);
+    }
+    for _ in 0..2 {
+        stage.run("rollback last --config st/trueup.yaml --yes --quiet").code(0);
+    }
+    stage.run("rollback last --config st/trueup.yaml -o back.json --quiet").code(0);
+    stage.run("apply back.json --config st/trueup.yaml --yes --quiet").code(0);
+    assert_eq!(object(&service, "origin_pools", "cart")["spec"]["healthcheck"][0]["name"], "alive");
+}
+
 #[test]
 fn what_a_rollback_left_is_allowed_with_the_run_that_it_undoes() {
     let service = Service::start();
