@@ -2,14 +2,14 @@
 //! same endpoint, and how they are written without replacing another's work.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::args::DefinitionFileArgs;
 use crate::cli::call::Call;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
-use crate::file::{FileEdit, FileMode, limit, slashed};
+use crate::file::{FileEdit, FileMode, limit, real_path_or_given, slashed};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
 use crate::load::{self, Config, LoadOptions, WantedKeys};
@@ -32,6 +32,8 @@ pub struct DefinitionTarget<'a> {
     arguments: &'a DefinitionFileArgs,
     config: Config,
     environment: Option<String>,
+    /// The stack's directory.
+    root: PathBuf,
     /// From the stack's directory to that of the files, with `/` at its end where it is not empty.
     below: String,
     /// The directory that is written has no settings, and files that need not be definitions.
@@ -73,10 +75,10 @@ impl<'a> DefinitionTarget<'a> {
         let loaded = loaded.transpose().map_err(|found| context.wrong(&found).hint("nothing was written"))?;
         let (defined, removed) = loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
         let files = gathered(defined.iter().map(|(key, definition)| (definition.file.clone(), key.clone())));
-        let below = full.strip_prefix(root).ok().filter(|_| has_settings).map(slashed).unwrap_or_default();
+        let below = full.strip_prefix(&root).ok().filter(|_| has_settings).map(slashed).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = context.global.env.clone();
-        Ok(Self { arguments, config, environment, below, has_others, defined, files, removed, call })
+        Ok(Self { arguments, config, environment, root, below, has_others, defined, files, removed, call })
     }
 
     /// Why an endpoint is left out: the settings do not list it, remove it, or exclude its file; or its file is another
@@ -195,7 +197,7 @@ impl<'a> DefinitionTarget<'a> {
         let schema = format!("{:#}\n", schema::of_kinds(kinds.into_iter().map(KindName::kind), DefinitionKind::Whole));
         let new = edits.len();
         if arguments.schema.is_none() && !arguments.no_schema {
-            edits.push((Path::new(SCHEMA), FileEdit { before: Vec::new(), now: schema.into() }));
+            edits.insert(0, (Path::new(SCHEMA), FileEdit { before: Vec::new(), now: schema.into() }));
         }
         let check = |path: &Path, _: &FileEdit| directory.check_replace(path);
         let write = |path: &Path, edit: &FileEdit| match path == Path::new(SCHEMA) {
@@ -220,12 +222,9 @@ impl<'a> DefinitionTarget<'a> {
         context.output.answer_line(&format!("{verb} {endpoints} into {place}{same}."));
         let shown = safe::shell(&shown);
         let is_wrong = self.has_others && load::directory(&self.arguments.output, &LoadOptions::default()).is_err();
-        if let (Some(name), Some(own)) = (&self.environment, &self.config.own_overlay)
-            && written > 0
-            && !Path::new(&self.below).starts_with(own)
-        {
-            let what = format!("what was written is not of `{name}` alone: for that, pull into its overlay, `{own}`");
-            context.output.notice(&format!("warning: {what}"));
+        if self.environment.is_some() && written > 0 {
+            let own = self.config.own_overlay.as_deref().filter(|own| Path::new(&self.below).starts_with(own));
+            warn_of_others(context, (&self.root, &self.config), own);
         }
         let next = if is_wrong { format!("validate {shown}") } else { format!("plan {shown}{flags}") };
         context.output.answer_line(&format!("Next:  trueup {next}"));
@@ -234,6 +233,35 @@ impl<'a> DefinitionTarget<'a> {
                 "not every file there is a definition: move the others, or leave them out with `files:` in trueup.yaml",
             );
         }
+    }
+}
+
+/// The environments beside the chosen one that read what is written in a stack: of an overlay, those that extend its own, or
+/// have its directory by whatever path.
+pub fn others<'c>(
+    (root, config): (&Path, &'c Config),
+    chosen: Option<&str>,
+    overlay: Option<&str>,
+) -> impl Iterator<Item = &'c String> {
+    let real = |overlay: &str| real_path_or_given(&root.join(overlay));
+    let here = overlay.map(real);
+    let is_read = move |config: &Config| {
+        here.as_ref().is_none_or(|here| config.overlays.iter().any(|overlay| real(overlay) == *here))
+    };
+    let others = config.environments.iter().filter(move |(_, config)| is_read(config)).map(|(name, _)| name);
+    others.filter(move |name| chosen != Some(name.as_str()))
+}
+
+/// Says which environments beside the chosen one get what is written.
+pub fn warn_of_others(context: &Context, (root, config): (&Path, &Config), overlay: Option<&str>) {
+    let others = others((root, config), context.global.env.as_deref(), overlay);
+    let others: Vec<String> = others.map(|other| format!("`{other}`")).collect();
+    if !others.is_empty() {
+        let (verb, others) = (if others.len() == 1 { "uses" } else { "use" }, others.join(", "));
+        context.output.notice(&match overlay {
+            Some(overlay) => format!("warning: the overlay {overlay} also changes {others}, which {verb} it, too"),
+            None => format!("warning: what was written is also in {others}"),
+        });
     }
 }
 

@@ -8,6 +8,10 @@ use anyhow::Context as _;
 use crate::cli::{CommandResult as _, ExitStatus, Result};
 use crate::file::{self, FileError, FileMode, limit};
 use crate::load::{self, config};
+use crate::report::text;
+
+/// Files that are named where others could not be written.
+const MOST_NAMED: usize = 20;
 
 /// The bytes of an input, at most `limit`.
 ///
@@ -92,7 +96,8 @@ pub fn write_all<T>(
             0 => Err(error).with_status(ExitStatus::Failed).hint("nothing was written"),
             _ => {
                 let written: Vec<String> = files[..at].iter().map(|(path, _)| path.display().to_string()).collect();
-                Err(error).with_status(ExitStatus::Partly).hint(format!("already written: {}", written.join(", ")))
+                let written = text::some_of(&written, MOST_NAMED);
+                Err(error).with_status(ExitStatus::Partly).hint(format!("already written: {written}"))
             }
         };
     }

@@ -7,7 +7,6 @@ use crate::load::{Diagnostic, Searches, SourceMap};
 use crate::model::{Key, Scope};
 use crate::plan::{BrokenReference, Plan, WrittenReference};
 use crate::report::facts::unread;
-use crate::report::safe;
 
 /// The error of a plan of which nothing could be read, for one reason; a report has nothing to add to it.
 pub fn unread(plan: &Plan) -> Option<CommandError> {
@@ -53,8 +52,7 @@ pub fn require_references(stack: &Stack<'_>, plan: &Plan) -> Result<()> {
     let help = |target: &Key| {
         let mut elsewhere = defined_elsewhere::keys(context, (&top, None), config, std::slice::from_ref(target));
         if let Some(Ok(directory)) = elsewhere.remove(target) {
-            let directory = safe::shell(&directory);
-            return format!("the stack in {directory} defines it; to apply that first: trueup apply {directory}");
+            return format!("the stack in {directory} defines it: apply that first");
         }
         match searches.nearest(&target.to_string(), defined.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),

@@ -91,7 +91,7 @@ impl FileError {
             Self::Outside { .. } => Some("give the path that the link leads to, or put the file in its place"),
             Self::Link(_) => Some("give the path that the link leads to"),
             Self::NotRegular(_) => Some("give a regular file"),
-            Self::Edited(_) => Some("run the command again"),
+            Self::Edited(_) => Some("look at it before you run the command again"),
         }
     }
 }

@@ -136,8 +136,8 @@ pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> 
 /// # Errors
 /// Everything that is wrong in a file that defines something, or a directory that cannot be walked.
 pub fn definitions_below(directory: &Path, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
-    let (origin, stacks) = (on_disk(directory, options)?, stacks_below(directory)?);
-    let in_stack = |path: &str| stacks.iter().any(|stack| directory.join(path).starts_with(stack));
+    let (origin, stacks) = (on_disk(directory, options)?, BTreeSet::from_iter(stacks_below(directory)?));
+    let in_stack = |path: &str| directory.join(path).ancestors().any(|above| stacks.contains(above));
     let mut files = origin.list(&FileFilter::new(&Config::default(), None), &mut Vec::new());
     files.retain(|path| !in_stack(path));
     let defining = files.into_iter().filter_map(|path| {
@@ -162,7 +162,7 @@ pub fn sources(files: Vec<SourceFile>, options: &LoadOptions) -> Result<Loaded, 
 pub fn left_out(config: &Config, environment: Option<&str>, path: &str) -> Option<String> {
     let filter = FileFilter::new(config, environment);
     if let Some(overlay) = filter.overlay_of(path).filter(|overlay| config.own_overlay.as_ref() != Some(overlay)) {
-        return Some(format!("`{overlay}` is an overlay, and not that of the chosen environment"));
+        return Some(format!("`{overlay}` is the overlay of another environment"));
     }
     let is_read = !is_hidden(path) && filter.selects(path, StackFile::Found, &mut Vec::new());
     (!is_read).then(|| format!("the settings in trueup.yaml exclude `{path}`"))

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cli::command::prelude::*;
-use crate::file::{Directory, FileEdit, FileMode, real_path_or_given};
+use crate::cli::definition_files::{others, warn_of_others};
+use crate::file::{Directory, FileEdit, FileMode};
 use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
-use crate::load::{self, Config, LoadOptions, Loaded, SourceMap};
+use crate::load::{self, LoadOptions, Loaded, SourceMap};
 use crate::model::{Field, Json, Live, LiveItem};
 use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, Note, Plan, Unchangeable};
 
@@ -164,41 +165,20 @@ fn overlay<'l>(arguments: &AdoptArgs, context: &Context, loaded: &'l Loaded) -> 
             .hint("or write into the definitions, which other environments share: --into base")
             .hint("nothing was written")),
         (Some(AdoptInto::Overlay) | None, Some(directory)) => {
-            shared(context, loaded, directory);
+            warn_of_others(context, (&loaded.root, &loaded.config), Some(directory));
             Ok(own)
         }
     }
 }
 
-/// Says which other environments an overlay changes.
-fn shared(context: &Context, loaded: &Loaded, directory: &str) {
-    let others: Vec<String> = others(loaded, Some(directory)).map(|other| format!("`{other}`")).collect();
-    if !others.is_empty() {
-        let verb = if others.len() == 1 { "uses" } else { "use" };
-        let others = others.join(", ");
-        context.output.notice(&format!("warning: the overlay {directory} also changes {others}, which {verb} it, too"));
-    }
-}
-
-/// The other environments that read what is written: of an overlay, those that extend its own, or have its directory by
-/// whatever path.
-fn others<'l>(loaded: &'l Loaded, overlay: Option<&str>) -> impl Iterator<Item = &'l String> {
-    let real = |overlay: &str| real_path_or_given(&loaded.root.join(overlay));
-    let here = overlay.map(real);
-    let is_read = move |config: &Config| {
-        here.as_ref().is_none_or(|here| config.overlays.iter().any(|overlay| real(overlay) == *here))
-    };
-    let others = loaded.config.environments.iter().filter(move |(_, config)| is_read(config)).map(|(name, _)| name);
-    others.filter(|name| Some(*name) != loaded.options().environment.as_ref())
-}
-
-/// Those of them that do not load.
+/// The other environments that read what is written, and do not load.
 fn broken(loaded: &Loaded, overlay: Option<&str>) -> BTreeSet<String> {
     let loads = |name: &&String| {
         let options = LoadOptions { environment: Some((*name).clone()), ..loaded.options().clone() };
         load::directory(&loaded.root, &options).is_ok()
     };
-    others(loaded, overlay).filter(|name| !loads(name)).cloned().collect()
+    let others = others((&loaded.root, &loaded.config), loaded.options().environment.as_deref(), overlay);
+    others.filter(|name| !loads(name)).cloned().collect()
 }
 
 /// The endpoints that were deleted outside.

@@ -177,7 +177,7 @@ fn a_target_that_another_stack_of_the_call_defines_is_not_to_be_defined_again() 
         .run("plan pools")
         .code(1)
         .stderr_contains("`healthcheck:shop/alive` is neither defined nor live")
-        .stderr_contains("the stack in checks defines it; to apply that first: trueup apply checks");
+        .stderr_contains("the stack in checks defines it: apply that first");
     stage.edit("pools/pool.yaml", "alive", "alife");
     stage.run("plan pools").code(1).stderr_contains("define it, or remove the reference");
     stage.edit("pools/pool.yaml", "alife", "alive");
