@@ -37,6 +37,9 @@ impl<'a> TargetState<'a> {
                 Field::of_unit(unit).set(self.change.key.kind, object, &Json::Null, &value);
             }
         }
+        for (unit, value) in self.change.old_mirrors(|| object["spec"].clone()) {
+            Field::of_unit(unit).set(self.change.key.kind, object, &value, &Json::Null);
+        }
         for change in self.change.fields() {
             change.field.set(self.change.key.kind, object, &change.before, &change.after);
         }
@@ -226,12 +229,15 @@ mod tests {
         let (one, two) = ("10.1.0.0/16", "10.2.0.0/16");
         let items = |prefix: &str| json!([{"ipv4_prefix": prefix}]);
         let specs = [
+            json!({}),
             json!({"prefix": [one]}),
             json!({"ipv4_prefixes": items(one)}),
             json!({"prefix": [one], "ipv4_prefixes": items(one)}),
             json!({"prefix": [two]}),
             json!({"ipv4_prefixes": items(two)}),
             json!({"prefix": [two], "ipv4_prefixes": items(two)}),
+            json!({"prefix": [one], "ipv4_prefixes": items(two)}),
+            json!({"prefix": [two], "ipv4_prefixes": items(one)}),
         ];
         let shown = |spec: &Json| {
             let mut spec = spec.clone();

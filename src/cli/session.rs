@@ -367,7 +367,7 @@ fn kept_kinds(plan: &Plan, config: &Config) -> Option<Note> {
 /// That the plan is that of no environment, where only environments are stacks.
 fn no_environment(plan: &Plan, config: &Config) -> Option<Note> {
     let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
-    let text = || format!("none of the environments {} is chosen (--env)", names.join(", "));
+    let text = || format!("no environment is chosen (--env: {})", names.join(", "));
     (plan.source.environment.is_none() && !config.is_stack()).then(|| Note::Loaded { text: text() })
 }
 

@@ -4,7 +4,6 @@ use serde_json::{Map, Value as Json};
 
 use super::compare::{aligned, inverse};
 use super::items::{fill_places, is_of_messages};
-use super::mirror::drop_mirror;
 use super::spec::{Zeros, keys_of, tidy, tidy_field, unit_of};
 use super::spelling::PARTS;
 use super::walk::{Keys, each_message};
@@ -14,9 +13,6 @@ use super::{Field, FieldKind, Flag, Message};
 /// definition nor `before` names stays at any depth, in items of lists too, as far as they can be distinguished; what `before`
 /// names, which a plan shows as the old value, and the definition does not, goes.
 pub fn merged(message: &Message, unit: &str, live: &mut Map<String, Json>, before: &Json, wanted: &Json) {
-    if !wanted.is_null() {
-        drop_mirror(message, live, unit);
-    }
     let (before, wanted) = (keys_of(message, unit, before), keys_of(message, unit, wanted));
     let is_of_unit = |key: &str| unit_of(message, key) == unit;
     live.retain(|key, value| {

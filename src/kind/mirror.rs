@@ -19,11 +19,10 @@ pub(super) fn drop_mirrors(message: &Message, live: &mut Map<String, Json>) {
     live.retain(|key, _| !gone.contains(key));
 }
 
-/// Takes out of a live message what the service wrote from a field that gets another value: it would be sent back as it was. The
-/// mirror of one that goes stays: a definition may name it from now on.
-pub(super) fn drop_mirror(message: &Message, live: &mut Map<String, Json>, written: &str) {
-    let gone = pairs(message, live).into_iter().find(|(_, source)| message.spelled(source) == written);
-    live.retain(|key, _| gone.as_ref().is_none_or(|(mirror, _)| mirror != key));
+/// The unit that the service wrote from another one, with what a live spec has there.
+pub fn mirror_of(spec: &Message, live: &Map<String, Json>, unit: &str) -> Option<(&'static str, Json)> {
+    let (mirror, _) = pairs(spec, live).into_iter().find(|(_, source)| spec.spelled(source) == unit)?;
+    Some((spec.field(&spec.spelled(&mirror))?.name, live[&mirror].clone()))
 }
 
 /// The fields of a live message that are mirrors of others, with the keys of both as the service writes them.

@@ -285,6 +285,9 @@ impl Change {
     /// The fields do not make an endpoint: the plan was written by hand.
     pub fn applied_to(&self, base: &Object, run: &RunId) -> Result<Object, FieldError> {
         let mut endpoint = base.clone();
+        for (unit, value) in self.old_mirrors(|| base.spec.json()) {
+            Field::of_unit(unit).assign(&mut endpoint, &value, &Json::Null)?;
+        }
         for change in self.fields() {
             change.field.assign(&mut endpoint, &change.before, &change.after)?;
         }
@@ -292,6 +295,24 @@ impl Change {
             field.assign(&mut endpoint, &Json::Null, &value.into())?;
         }
         Ok(endpoint)
+    }
+
+    /// What the service wrote in a live spec from the units that change: it would be sent back as it was. What the ownership
+    /// annotations show to be defined itself stays; without them, so does the mirror of a unit that goes.
+    pub fn old_mirrors(&self, live: impl FnOnce() -> Json) -> Vec<(&'static str, Json)> {
+        let spec = self.key.kind.message();
+        let has_mirrors = spec.fields.iter().any(|field| field.mirrors.is_some());
+        let Some(Json::Object(live)) = has_mirrors.then(live) else { return Vec::new() };
+        let applied = self.ownership.as_ref().and_then(|ownership| AppliedFields::read(ownership.applied.as_deref()?));
+        let mirror = |change: &FieldChange| {
+            let (mirror, value) = kind::mirror_of(spec, &live, change.field.unit()?)?;
+            let is_defined = match &applied {
+                Some(applied) => applied.has(&Field::of_unit(mirror)),
+                None => change.after.is_null(),
+            };
+            (!is_defined).then_some((mirror, value))
+        };
+        self.fields().iter().filter_map(mirror).collect()
     }
 
     /// The place of a secret of the live object that a write of this change would lose.

@@ -616,7 +616,7 @@ fn a_pull_into_what_environments_share_is_warned_of_and_one_into_the_overlay_is_
 fn a_plan_without_an_environment_names_those_that_there_are() {
     let service = Service::start();
     let stage = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 80));
-    let note = "note  none of the environments dev, prod is chosen (--env)";
+    let note = "note  no environment is chosen (--env: dev, prod)";
     for (settings, is_noted) in [
         ("namespaces: [shop]\nenvironments: {dev: {stack: d}, prod: {stack: p}}\n", true),
         ("stack: s\nnamespaces: [shop]\nenvironments: {dev: {}, prod: {}}\n", true),
