@@ -37,7 +37,7 @@ impl<'a> TargetState<'a> {
                 Field::of_unit(unit).set(self.change.key.kind, object, &Json::Null, &value);
             }
         }
-        for (unit, value) in self.change.old_mirrors(|| object["spec"].clone()) {
+        for (unit, value) in self.change.old_mirrors() {
             Field::of_unit(unit).set(self.change.key.kind, object, &value, &Json::Null);
         }
         for change in self.change.fields() {

@@ -286,11 +286,6 @@ impl AppliedFields {
         split(&self.entries).find(|(taken, _)| *taken == slot).map(|(_, digest)| digest)
     }
 
-    /// Whether a field was applied, and not with its default.
-    pub fn has(&self, field: &Field) -> bool {
-        self.digest(&slot(field)).is_some()
-    }
-
     /// Whether what no answer shows of `field` is as it was applied, as far as `desired` names it.
     pub fn hidden_as_applied(&self, field: &Field, desired: &Object) -> bool {
         let slot = hidden_slot(field);

@@ -285,7 +285,7 @@ impl Change {
     /// The fields do not make an endpoint: the plan was written by hand.
     pub fn applied_to(&self, base: &Object, run: &RunId) -> Result<Object, FieldError> {
         let mut endpoint = base.clone();
-        for (unit, value) in self.old_mirrors(|| base.spec.json()) {
+        for (unit, value) in self.old_mirrors() {
             Field::of_unit(unit).assign(&mut endpoint, &value, &Json::Null)?;
         }
         for change in self.fields() {
@@ -297,17 +297,17 @@ impl Change {
         Ok(endpoint)
     }
 
-    /// What the service wrote in a live spec from the units that change: it would be sent back as it was. What the ownership
-    /// annotations show to be defined itself stays; without them, so does the mirror of a unit that goes.
-    pub fn old_mirrors(&self, live: impl FnOnce() -> Json) -> Vec<(&'static str, Json)> {
-        let spec = self.key.kind.message();
+    /// What the service wrote from the units that change: it would be sent back as it was. What the ownership annotations show
+    /// to be defined so stays; without them, so does the mirror of a unit that goes.
+    pub fn old_mirrors(&self) -> Vec<(&'static str, Json)> {
+        let (spec, base) = (self.key.kind.message(), self.action.object());
         let has_mirrors = spec.fields.iter().any(|field| field.mirrors.is_some());
-        let Some(Json::Object(live)) = has_mirrors.then(live) else { return Vec::new() };
+        let Some(Json::Object(live)) = has_mirrors.then(|| base.spec.json()) else { return Vec::new() };
         let applied = self.ownership.as_ref().and_then(|ownership| AppliedFields::read(ownership.applied.as_deref()?));
         let mirror = |change: &FieldChange| {
             let (mirror, value) = kind::mirror_of(spec, &live, change.field.unit()?)?;
             let is_defined = match &applied {
-                Some(applied) => applied.has(&Field::of_unit(mirror)),
+                Some(applied) => applied.is_as_applied(&Field::of_unit(mirror), base),
                 None => change.after.is_null(),
             };
             (!is_defined).then_some((mirror, value))
