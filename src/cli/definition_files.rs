@@ -119,7 +119,7 @@ impl<'a> DefinitionTarget<'a> {
             return Some("variables are in its file; `pull --drift` edits it in place".to_owned());
         }
         // An overlay removes or changes others.
-        if load::documents(&path, &written).is_some_and(|documents| documents > 1) {
+        if load::has_others(&path, &written, key) {
             return Some(format!("its file `{path}` has other documents, too"));
         }
         let is_open = || WantedKeys::new([key]).defined_in(&path, &written).get(key) == Some(&false);

@@ -20,6 +20,8 @@ use crate::model::{Key, Name, Namespace};
 enum Named {
     /// Nothing: it is no definition.
     Nothing,
+    /// What an overlay removes.
+    Removed,
     Key(Key),
     /// A namespace and a name, of which a variable or an unknown kind leaves something open.
     Pattern {
@@ -36,9 +38,10 @@ impl Named {
         if !matches!(root.value, Value::Map(_)) {
             return Named::Unknown;
         }
-        let Some(metadata) = root.get("metadata").filter(|_| root.get(REMOVE).is_none()) else {
-            return Named::Nothing;
-        };
+        if root.get(REMOVE).is_some() {
+            return Named::Removed;
+        }
+        let Some(metadata) = root.get("metadata") else { return Named::Nothing };
         let own = |item: &Item<'_>| match &item.value {
             _ if item.origin == ValueOrigin::Merged => None,
             Value::Text(_, TextStyle::Plain) if item.span.source.language() == Language::Json => None,
@@ -98,7 +101,7 @@ impl NamedKeys {
                     let place = if name.contains("${") { String::new() } else { name.clone() };
                     found.patterns.entry(place).or_default().push((kind, namespace, name));
                 }
-                Named::Nothing => {}
+                Named::Nothing | Named::Removed => {}
                 Named::Unknown => found.is_unknown = true,
             }
         }
@@ -217,9 +220,14 @@ pub fn is_definitions(path: &str, bytes: &[u8]) -> bool {
     named(path, bytes).is_some_and(|named| named.iter().any(is_definition))
 }
 
-/// How many documents a file has that say anything; nothing where one of them cannot be read.
-pub fn documents(path: &str, bytes: &[u8]) -> Option<usize> {
-    named(path, bytes).map(|named| named.len())
+/// Whether a file has a document beside the definition of a key: of another object, or what an overlay removes.
+pub fn has_others(path: &str, bytes: &[u8], key: &Key) -> bool {
+    let is_other = |named: &Named| match named {
+        Named::Key(named) => named != key,
+        Named::Removed | Named::Pattern { .. } => true,
+        Named::Nothing | Named::Unknown => false,
+    };
+    named(path, bytes).is_some_and(|named| named.len() > 1 || named.iter().any(is_other))
 }
 
 /// The kinds that a file defines, by its text alone.

@@ -40,7 +40,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use discover::{stacks_below, stacks_of_repository};
 pub use fields::MOST_ALLOWED;
 pub use item::ValueOrigin;
-pub use keys::{DirectoryKeys, WantedKeys, defined_kinds, documents, is_definitions};
+pub use keys::{DirectoryKeys, WantedKeys, defined_kinds, has_others, is_definitions};
 pub use loaded::Loaded;
 pub use options::{LoadOptions, SecretVariables, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;

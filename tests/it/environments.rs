@@ -602,6 +602,16 @@ fn a_pull_into_what_environments_share_is_warned_of_and_one_into_the_overlay_is_
     let kept = stage.run("pull -o st/o/prod --env prod --overwrite");
     kept.code(0).stderr_contains(left_out).stderr_contains("removes it");
     assert_eq!(stage.read(file), both);
+    // So is what it says of another object alone.
+    for others in [
+        "$remove: true\nmetadata: {name: cart, namespace: shop}\n",
+        "metadata: {name: cart, namespace: shop}\nspec: {port: 81}\n",
+    ] {
+        stage.write(file, others);
+        let kept = stage.run("pull -o st/o/prod --env prod --overwrite");
+        kept.code(0).stderr_contains(left_out).stderr_ignored();
+        assert_eq!(stage.read(file), others);
+    }
     std::fs::remove_dir_all(stage.path("st/o")).expect("removed");
     for (chosen, others) in [("prod", "`bare`, `dev`"), ("bare", "`dev`, `prod`")] {
         let pulled = stage.run(&format!("pull -o st --env {chosen}"));
