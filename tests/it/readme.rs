@@ -78,6 +78,8 @@ fn stable(line: &str) -> String {
     for (pattern, with) in [
         (r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[a-z0-9-]+", "RUN"),
         (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?Z?", "TIME"),
+        // Checks of two minutes.
+        (r"TIME UTC to TIME UTC", "TIME UTC"),
         (r"\b[0-9a-f]{16,64}\b", "DIGEST"),
         (r"\b[0-9a-f]{7}\b", "COMMIT"),
         (r"\d+\.\d+ s\b|\d+ ms\b", "TIME"),
