@@ -12,7 +12,7 @@ use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings
 use crate::file::{FileEdit, FileMode, limit, real_path_or_given, slashed};
 use crate::kind::KindName;
 use crate::load::config::{self, FileGlobs};
-use crate::load::{self, Config, LoadOptions, WantedKeys};
+use crate::load::{self, Config, LoadOptions, SourceFile};
 use crate::model::{Definition, Key, Object, SourceLocation, gathered};
 use crate::report::schema::{self, DefinitionKind};
 use crate::report::{safe, text};
@@ -38,6 +38,8 @@ pub struct DefinitionTarget<'a> {
     below: String,
     /// The directory that is written has no settings, and files that need not be definitions.
     has_others: bool,
+    /// Those of them that cannot be parsed.
+    unparsed: Vec<SourceFile>,
     /// The definitions that are there.
     defined: BTreeMap<Key, Definition>,
     /// The same by file.
@@ -71,14 +73,17 @@ impl<'a> DefinitionTarget<'a> {
         let options = if has_settings { options } else { LoadOptions { config: None, environment: None, ..options } };
         let whole = (has_settings || full == there).then(|| load::directory(&root, &options));
         let has_others = !has_settings && matches!(whole, Some(Err(_)));
+        let whole = whole.map(|whole| whole.map(|loaded| (loaded, Vec::new())));
         let loaded = if has_others { Some(load::definitions_below(&root, &options)) } else { whole };
         let loaded = loaded.transpose().map_err(|found| context.wrong(&found).hint("nothing was written"))?;
+        let (loaded, unparsed) = loaded.unzip();
         let (defined, removed) = loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
         let files = gathered(defined.iter().map(|(key, definition)| (definition.file.clone(), key.clone())));
         let below = full.strip_prefix(&root).ok().filter(|_| has_settings).map(slashed).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = context.global.env.clone();
-        Ok(Self { arguments, config, environment, root, below, has_others, defined, files, removed, call })
+        let unparsed = unparsed.unwrap_or_default();
+        Ok(Self { arguments, config, environment, root, below, has_others, unparsed, defined, files, removed, call })
     }
 
     /// Why an endpoint is left out: the settings do not list it, remove it, or exclude its file; or its file is another
@@ -119,11 +124,13 @@ impl<'a> DefinitionTarget<'a> {
             return Some("variables are in its file; `pull --drift` edits it in place".to_owned());
         }
         // An overlay removes or changes others.
-        if load::has_others(&path, &written, key) {
+        let has_others = load::has_others(&path, &written, key);
+        if has_others == Some(true) {
             return Some(format!("its file `{path}` has other documents, too"));
         }
-        let is_open = || WantedKeys::new([key]).defined_in(&path, &written).get(key) == Some(&false);
-        if !self.files.contains_key(&*path) && is_open() {
+        let elsewhere = self.unparsed.iter().find(|file| load::mentions(&file.bytes, key)).map(|file| &file.path);
+        let own = (has_others.is_none() && !self.files.contains_key(&*path)).then_some(&path);
+        if let Some(path) = own.or(elsewhere) {
             return Some(format!("what `{path}` defines cannot be read"));
         }
         key.is_plain().then(|| load::left_out(&self.config, self.environment.as_deref(), &path))?

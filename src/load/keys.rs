@@ -220,24 +220,34 @@ pub fn is_definitions(path: &str, bytes: &[u8]) -> bool {
     named(path, bytes).is_some_and(|named| named.iter().any(is_definition))
 }
 
-/// Whether a file has a document beside the definition of a key: of another object, or what an overlay removes.
-pub fn has_others(path: &str, bytes: &[u8], key: &Key) -> bool {
+/// Whether a file has a document beside the definition of a key: of another object, or what an overlay removes; nothing
+/// where its text alone does not show it.
+pub fn has_others(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
     let is_other = |named: &Named| match named {
         Named::Key(named) => named != key,
         Named::Removed | Named::Pattern { .. } => true,
         Named::Nothing | Named::Unknown => false,
     };
-    named(path, bytes).is_some_and(|named| named.len() > 1 || named.iter().any(is_other))
+    let named = named(path, bytes)?;
+    match named.len() > 1 || named.iter().any(is_other) {
+        false if named.iter().any(|named| matches!(named, Named::Unknown)) => None,
+        has => Some(has),
+    }
 }
 
-/// The kinds that a file defines, by its text alone.
-pub fn defined_kinds(path: &str, bytes: &[u8]) -> BTreeSet<KindName> {
+/// Whether a text has the name and the namespace of a key.
+pub fn mentions(text: &[u8], key: &Key) -> bool {
+    [key.name.as_str(), key.namespace.as_str()].into_iter().all(|part| words(text).any(|word| word == part))
+}
+
+/// The kinds that a file defines, by its text alone; nothing where it cannot be parsed.
+pub fn defined_kinds(path: &str, bytes: &[u8]) -> Option<BTreeSet<KindName>> {
     let kind = |named| match named {
         Named::Key(key) => Some(key.kind),
         Named::Pattern { kind, .. } => kind,
         _ => None,
     };
-    named(path, bytes).into_iter().flatten().filter_map(kind).collect()
+    Some(named(path, bytes)?.into_iter().filter_map(kind).collect())
 }
 
 /// Whether a text with variables can become `text`, whatever their values are.

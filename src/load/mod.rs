@@ -40,7 +40,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use discover::{stacks_below, stacks_of_repository};
 pub use fields::MOST_ALLOWED;
 pub use item::ValueOrigin;
-pub use keys::{DirectoryKeys, WantedKeys, defined_kinds, has_others, is_definitions};
+pub use keys::{DirectoryKeys, WantedKeys, defined_kinds, has_others, is_definitions, mentions};
 pub use loaded::Loaded;
 pub use options::{LoadOptions, SecretVariables, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
@@ -132,20 +132,26 @@ pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> 
 }
 
 /// Loads what files in a directory without settings define, whatever else is in it: files of other programs, and stacks.
+/// Beside it the files that cannot be parsed, which may define anything.
 ///
 /// # Errors
 /// Everything that is wrong in a file that defines something, or a directory that cannot be walked.
-pub fn definitions_below(directory: &Path, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
+pub fn definitions_below(directory: &Path, options: &LoadOptions) -> Result<(Loaded, Vec<SourceFile>), Diagnostics> {
     let (origin, stacks) = (on_disk(directory, options)?, BTreeSet::from_iter(stacks_below(directory)?));
     let in_stack = |path: &str| directory.join(path).ancestors().any(|above| stacks.contains(above));
     let mut files = origin.list(&FileFilter::new(&Config::default(), None), &mut Vec::new());
     files.retain(|path| !in_stack(path));
-    let defining = files.into_iter().filter_map(|path| {
-        let bytes = origin.read(&path).ok()?;
-        (!defined_kinds(&path, &bytes).is_empty()).then_some((path, bytes))
-    });
-    let files = defining.collect();
-    load(FileOrigin::Memory { files }, options).map_err(|found| found.below(directory.to_owned()))
+    let (mut defining, mut unparsed) = (BTreeMap::new(), Vec::new());
+    for path in files {
+        let Ok(bytes) = origin.read(&path) else { continue };
+        match defined_kinds(&path, &bytes) {
+            None => unparsed.push(SourceFile { path: path.to_string(), bytes }),
+            Some(kinds) if kinds.is_empty() => {}
+            Some(_) => _ = defining.insert(path, bytes),
+        }
+    }
+    let loaded = load(FileOrigin::Memory { files: defining }, options);
+    loaded.map(|loaded| (loaded, unparsed)).map_err(|found| found.below(directory.to_owned()))
 }
 
 /// Loads a stack whose files are in memory, `trueup.yaml` among them if it has one.

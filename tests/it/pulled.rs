@@ -478,6 +478,19 @@ fn what_a_directory_without_settings_defines_is_left_as_in_a_stack_whatever_lies
     assert_eq!(stage.read("objects/shop/search.yaml"), definition("shop/search", 81));
     stage.remove("objects/new.yaml");
     stage.run(pull).code(0).stdout_contains("Pulled 1 endpoint into").stderr_contains("not every file there");
+    // What cannot be parsed may define what it names.
+    let twice = definition("shop/cart", 80).replace("80", "80\n  port: 81");
+    let broken = format!("{}---\nspec: {{\n", definition("shop/cart", 80));
+    for text in [twice, broken] {
+        stage.write("objects/endpoints.yaml", &text);
+        let pulled = stage.run(pull);
+        pulled.code(0).stderr_contains("left out: shop/cart: what `endpoints.yaml` defines cannot be read");
+        assert!(!stage.path("objects/shop/cart.yaml").exists());
+    }
+    stage.write("objects/endpoints.yaml", "spec: {\n");
+    stage.write("objects/shop/cart.yaml", &definition("shop/other", 80).replace("80", "80\n  port: 81"));
+    let left = "left out: shop/cart: what `shop/cart.yaml` defines cannot be read";
+    stage.run(pull).code(0).stderr_contains(left);
 }
 
 #[test]

@@ -63,7 +63,8 @@ impl Listed {
         let others: Vec<&TreeEntry> =
             then.iter().filter(|entry| entry.kind == EntryKind::File).filter(is_other).collect();
         let texts = repository.contents(&others).unwrap_or_default();
-        self.kinds.extend(others.iter().zip(texts).flat_map(|(entry, text)| load::defined_kinds(&entry.path, &text)));
+        let kinds = others.iter().zip(texts).filter_map(|(entry, text)| load::defined_kinds(&entry.path, &text));
+        self.kinds.extend(kinds.flatten());
     }
 
     /// Adds what a version of `trueup.yaml` lists for the stack.
