@@ -196,28 +196,38 @@ impl Plan {
         if created.is_subset(&self.created()) {
             return;
         }
-        self.block_left_out(|change, target, creates| {
+        self.block_references(|change, target, creates| {
             let mut keys = waves::candidates(target, &change.key.namespace);
             let is_written = change.action.kind() != ActionKind::Annotate;
-            keys.find(|key| is_written && created.contains(key) && !creates.contains(key))
+            let left_out = keys.find(|key| is_written && created.contains(key) && !creates.contains(key))?;
+            Some((BrokenReference::LeftOut, left_out))
         });
     }
 
     /// Blocks what would write a reference to an object that is neither live nor created by this plan, as far as its list
-    /// was read.
-    pub(super) fn block_lost_references(&mut self, live: &Live) {
+    /// was read; and what would write one into a list that the plan that is `undone` read, and that cannot be read now.
+    pub(super) fn block_lost_references(&mut self, undone: &Plan, live: &Live) {
         live.lists.values().for_each(|read| self.learn_tenants(read));
         // Endpoints do not refer to one another.
         if live.lists.keys().all(|list| list.kind.is_endpoint()) {
             return;
         }
         let own = self.own_tenants();
-        self.block_left_out(|change, target, creates| {
-            let is_lost = |key: &Key| !creates.contains(key) && is_gone(live, key);
+        self.block_references(|change, target, creates| {
+            let is_unread = |key: &Key| {
+                let list = Scope::from(key);
+                undone.scope.contains_key(&list) && matches!(live.lists.get(&list), Some(ListRead::Unknown { .. }))
+            };
+            let is_lost = |key: &Key| !creates.contains(key) && (is_unread(key) || is_gone(live, key));
             let keys: Vec<Key> = waves::candidates(target, &change.key.namespace).collect();
             let is_written = target.is_of(&own) && writes(change, target);
-            let is_worse = is_written && keys.iter().all(is_lost) && !refers_already(change, target);
-            keys.first().filter(|_| is_worse).cloned()
+            if !is_written || !keys.iter().all(is_lost) || refers_already(change, target) {
+                return None;
+            }
+            match keys.iter().find(|key| is_unread(key)) {
+                Some(unread) => Some((BrokenReference::Unread, unread.clone())),
+                None => Some((BrokenReference::LeftOut, keys.first()?.clone())),
+            }
         });
     }
 
@@ -262,16 +272,19 @@ impl Plan {
         written.filter(move |(.., keys)| !keys.iter().any(|key| created.contains(key)))
     }
 
-    /// Blocks the changes with a reference to an object that is not created: `left_out` finds it with what this plan creates.
-    fn block_left_out(&mut self, left_out: impl Fn(&Change, &Target, &BTreeSet<Key>) -> Option<Key>) {
+    /// Blocks the changes with a broken reference: `broken` finds how it is, and its target, with what this plan creates.
+    fn block_references(
+        &mut self,
+        broken: impl Fn(&Change, &Target, &BTreeSet<Key>) -> Option<(fn(WrittenReference) -> BrokenReference, Key)>,
+    ) {
         loop {
             let creates = self.created();
             let is_one_blocked = self.block_changes(|change| {
                 let targets = waves::targets(&*waves::afterwards(change)?);
                 targets.into_iter().find_map(|target| {
-                    let key = left_out(change, &target, &creates)?;
+                    let (reason, key) = broken(change, &target, &creates)?;
                     let reference = WrittenReference { by: change.key.clone(), path: target.path, target: key };
-                    Some(BlockReason::Reference(BrokenReference::LeftOut(reference)))
+                    Some(BlockReason::Reference(reason(reference)))
                 })
             });
             // What is blocked is not created: others may need it.

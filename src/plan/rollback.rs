@@ -85,8 +85,8 @@ pub struct RollbackInput<'a> {
 /// - A field that is neither as the run left it nor as it was before blocks its object, with the
 ///   three values.
 /// - What already is as before needs nothing, so that a write which never took effect is no matter.
-/// - No reference is written to what is neither live nor created again, as far as its list was read: see
-///   [`UndoneRun::lists`].
+/// - No reference is written to what is neither live nor created again, as far as its list was read (see
+///   [`UndoneRun::lists`]), nor into a list that the run's plan read and that cannot be read now.
 ///
 /// # Caveats
 /// An endpoint that is created again gets another uid, and loses what the model does not support; a note
@@ -115,7 +115,7 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         let Some(change) = changes.get(write.key).copied() else { continue };
         Undo { input: &input, plan: &mut plan, change, write }.undo(items.get(write.key));
     }
-    plan.block_lost_references(input.live);
+    plan.block_lost_references(undone, input.live);
     let noted = plan.of_kind(ActionKind::Create).map(|change| {
         let referrers = match changes.get(&change.key).map(|change| &change.action) {
             Some(Action::Delete { referrers, .. }) => referrers.clone(),

@@ -74,6 +74,24 @@ fn the_rollback_of_a_rollback_needs_no_list_that_the_token_may_not_read() {
 }
 
 #[test]
+fn a_rollback_writes_no_reference_into_a_list_that_can_no_longer_be_read() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("check.yaml", CHECK).applied("check.yaml");
+    let stage = stage.file("st/trueup.yaml", "stack: s\nnamespaces: [shop]\nkinds: [origin_pool, healthcheck]\n");
+    for pool in [POOL.to_owned(), POOL.replace("  healthcheck:\n  - {name: alive}\n", "")] {
+        stage.write("st/pool.yaml", &pool);
+        stage.run("apply st --yes --quiet").code(0);
+    }
+    service.misbehave("rules: [{operation: healthcheck-list, status: {code: 403}}]");
+    let undo = "rollback last --config st/trueup.yaml --quiet";
+    stage.run(&format!("{undo} -o back.json")).code(0).stdout_contains("could not be read");
+    stage.run(&format!("{undo} --yes")).code(6).stdout_contains("could not be read");
+    service.misbehave("rules: []");
+    stage.run(&format!("{undo} --yes")).code(0);
+    assert_eq!(object(&service, "origin_pools", "cart")["spec"]["healthcheck"][0]["name"], "alive");
+}
+
+#[test]
 fn what_a_rollback_left_is_allowed_with_the_run_that_it_undoes() {
     let service = Service::start();
     let site = |kind: &str| {
