@@ -7,10 +7,9 @@ use serde_json::{Map, Value as Json};
 use super::walk::is_zero;
 use super::{Field, Message};
 
-/// Whether a unit of a spec is what the service writes there from another of its units.
-pub fn is_mirror(spec: &Message, unit: &str, value: &Json, units: impl FnOnce(&str) -> Json) -> bool {
-    let source = spec.field(unit).and_then(|field| field.mirrors);
-    source.is_some_and(|source| mirrors(value, &units(source)))
+/// The unit of a live spec from which the service writes what another unit of it has.
+pub fn mirrored(spec: &Message, unit: &str, units: impl Fn(&str) -> Json) -> Option<&'static str> {
+    spec.field(unit)?.mirrors.filter(|source| mirrors(&units(unit), &units(source)))
 }
 
 /// Takes out of a live message what the service writes again from its other fields.

@@ -32,7 +32,7 @@ pub use hidden::{has_unknown, hidden, reset, unknown, without_hidden};
 pub use items::{alike, fill_places};
 pub use label::PLATFORM_PREFIXES;
 pub use merge::{merged, pruned};
-pub use mirror::{is_mirror, mirror_of};
+pub use mirror::{mirror_of, mirrored};
 pub use name::KindName;
 pub use ordered::{Described, Ordered, place_in_file};
 pub use references::{Target, kind_of_service, references};

@@ -308,11 +308,17 @@ impl AppliedFields {
         let slot = slot(field);
         let applied = self.digest(&slot);
         let as_applied = |endpoint: &Object| applied == field_digest(&slot, field, endpoint).as_deref();
+        let mirrors_applied = |unit| {
+            let source = live.spec.mirrored(unit).map(Field::of_unit);
+            source.is_some_and(|source| self.is_as_applied(&source, live))
+        };
         let live_as_applied = as_applied(live)
             || field.unit().is_some_and(|unit| {
                 let digests = live.spec.spelled(unit, &desired.spec, &desired.key.namespace);
                 // Nothing is a spelling of a unit that is left out.
                 digests.is_empty() && applied.is_none()
+                    // What the service wrote from a unit that is as applied was never applied itself.
+                    || applied.is_none() && mirrors_applied(unit)
                     || digests.iter().any(|text| applied == Some(text_digest(&slot, text).as_str()))
             });
         // Both are as applied where only that differs which a digest leaves out. What no description knows, or a strict stack

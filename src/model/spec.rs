@@ -250,10 +250,15 @@ impl Spec {
     pub fn unnamed(&self, name: &str, wanted: &Spec) -> Vec<String> {
         let spec = self.kind.message();
         let (live, wanted) = (self.unit(name), wanted.unit(name));
-        if wanted.is_null() && kind::is_mirror(spec, name, &live, |source| self.unit(source)) {
+        if wanted.is_null() && self.mirrored(name).is_some() {
             return Vec::new();
         }
         kind::unnamed(spec, name, &live, &wanted)
+    }
+
+    /// The unit from which the service writes what a unit of this live spec has.
+    pub fn mirrored(&self, name: &str) -> Option<&'static str> {
+        kind::mirrored(self.kind.message(), name, |unit| self.unit(unit))
     }
 
     /// Whether a unit of this live spec has nothing that the same object did not have `before`, but what the service fills.

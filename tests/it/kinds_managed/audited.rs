@@ -373,6 +373,24 @@ fn what_the_service_writes_from_another_field_follows_it_and_its_change_alone_is
 }
 
 #[test]
+fn a_definition_that_goes_on_in_the_field_that_the_service_wrote_is_no_drift() {
+    let service = Service::start();
+    let set = |spec: &str| format!("kind: ip_prefix_set\nmetadata: {{name: a, namespace: shop}}\nspec: {spec}\n");
+    let settings = "stack: s\nnamespaces: [shop]\nkinds: [ip_prefix_set]\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings);
+    let stage = stage.file("a.yaml", &set("{prefix: [10.1.0.0/16]}")).applied(".");
+    for more in ["", ", description: x", "}, {ipv4_prefix: 10.2.0.0/16"] {
+        stage.write("a.yaml", &set(&format!("{{ipv4_prefixes: [{{ipv4_prefix: 10.1.0.0/16{more}}}]}}")));
+        stage.run("drift .").code(2).does_not_say("outside").stderr_ignored();
+    }
+    let path = "/api/config/namespaces/shop/ip_prefix_sets/a";
+    let (_, body) = service.send("GET", path, None);
+    let changed = body.replace("10.1.0.0/16", "10.9.0.0/16");
+    assert_eq!(service.send("PUT", path, Some(&changed)).0, 200);
+    stage.run("drift .").code(4).stdout_contains("changed outside").stderr_ignored();
+}
+
+#[test]
 fn an_object_is_at_its_definition_whatever_an_overlay_of_it_begins_with() {
     let settings = "namespaces: [shop]\nkinds: [advertise_policy]\nenvironments: {prod: {stack: s, overlay: o}}\n";
     let overlay = "metadata: {name: a, namespace: shop}\nspec: {port: 81}\n# last\nkind: advertise_policy\n";
