@@ -49,10 +49,15 @@ pub fn require_references(stack: &Stack<'_>, plan: &Plan) -> Result<()> {
     let defined: Vec<String> = stack.loaded.desired.definitions.keys().map(Key::to_string).collect();
     let searches = Searches::default();
     let (top, config) = (declared::top(&stack.loaded.root), &stack.loaded.config);
+    let own = context.environment.directory_from_here(&stack.loaded.root);
     let help = |target: &Key| {
         let mut elsewhere = defined_elsewhere::keys(context, (&top, None), config, std::slice::from_ref(target));
-        if let Some(Ok(directory)) = elsewhere.remove(target) {
-            return format!("the stack in {directory} defines it: apply that first");
+        match elsewhere.remove(target) {
+            Some(Ok(directory)) if directory == own => {
+                return "another environment of this stack defines it: define it for this one, too".to_owned();
+            }
+            Some(Ok(directory)) => return format!("the stack in {directory} defines it: apply that first"),
+            _ => {}
         }
         match searches.nearest(&target.to_string(), defined.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),

@@ -178,6 +178,12 @@ fn a_target_that_another_stack_of_the_call_defines_is_not_to_be_defined_again() 
         .code(1)
         .stderr_contains("`healthcheck:shop/alive` is neither defined nor live")
         .stderr_contains("the stack in checks defines it: apply that first");
+    let environments = "{prod: {stack: c-prod}, dev: {stack: c-dev, overlay: dev}}";
+    let own = format!("namespaces: [shop]\nkinds: [origin_pool, healthcheck]\nenvironments: {environments}\n");
+    stage.write("one/trueup.yaml", &own);
+    stage.write("one/pool.yaml", &POOL.replace("alive", "other"));
+    stage.write("one/dev/check.yaml", &CHECK.replace("alive", "other"));
+    stage.run("plan one --env prod").code(1).stderr_contains("another environment of this stack defines it");
     stage.edit("pools/pool.yaml", "alive", "alife");
     stage.run("plan pools").code(1).stderr_contains("define it, or remove the reference");
     stage.edit("pools/pool.yaml", "alife", "alive");
