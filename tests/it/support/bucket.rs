@@ -2,7 +2,7 @@
 //! directories, so that a test also sees what is in them.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub struct BucketServer {
     directory: TempDir,
     program: PathBuf,
     child: Child,
-    port: u16,
+    address: SocketAddr,
 }
 
 impl BucketServer {
@@ -34,15 +34,15 @@ impl BucketServer {
         }
         let directory = tempfile::tempdir().expect("a directory");
         std::fs::create_dir_all(directory.path().join("data/state")).expect("a bucket");
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
-        let child = Self::spawn(&program, directory.path(), port);
-        Some(Self { directory, program, child, port })
+        let address = own_address();
+        let child = Self::spawn(&program, directory.path(), address);
+        Some(Self { directory, program, child, address })
     }
 
-    fn spawn(program: &Path, directory: &Path, port: u16) -> Child {
+    fn spawn(program: &Path, directory: &Path, address: SocketAddr) -> Child {
         let log = std::fs::File::options().append(true).create(true).open(directory.join("log")).expect("a log");
         let child = Command::new(program)
-            .args(["--port", &format!("127.0.0.1:{port}"), "posix", "data"])
+            .args(["--port", &address.to_string(), "posix", "data"])
             .current_dir(directory)
             .env_clear()
             .env("ROOT_ACCESS_KEY", USER)
@@ -52,7 +52,7 @@ impl BucketServer {
             .spawn()
             .expect("it starts");
         let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        while TcpStream::connect(address).is_err() {
             assert!(begun.elapsed() < Duration::from_secs(20), "the S3 server does not listen");
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -62,12 +62,12 @@ impl BucketServer {
     pub fn kill_and_restart(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
-        self.child = Self::spawn(&self.program, self.directory.path(), self.port);
+        self.child = Self::spawn(&self.program, self.directory.path(), self.address);
     }
 
     /// What a runner has in its environment.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
-        variables(self.port)
+        variables(self.address)
     }
 
     /// The names of the objects below a folder of the state, of any depth.
@@ -85,13 +85,20 @@ impl BucketServer {
     }
 }
 
-fn variables(port: u16) -> Vec<(&'static str, String)> {
+/// A free port of an address where no other test listens, which could be given the port before the server has it.
+fn own_address() -> SocketAddr {
+    let [a, b, c] = [(); 3].map(|()| fastrand::u8(1..255));
+    let ip = if cfg!(target_os = "linux") { Ipv4Addr::new(127, a, b, c) } else { Ipv4Addr::LOCALHOST };
+    TcpListener::bind((ip, 0)).and_then(|free| free.local_addr()).expect("a port")
+}
+
+fn variables(address: SocketAddr) -> Vec<(&'static str, String)> {
     vec![
         ("TRUEUP_STATE", "s3://state/team".to_owned()),
         ("AWS_ACCESS_KEY_ID", USER.to_owned()),
         ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
         ("AWS_REGION", "us-east-1".to_owned()),
-        ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{port}")),
+        ("AWS_ENDPOINT_URL", format!("http://{address}")),
         // Nobody here waits a minute for a runner that was killed.
         ("TRUEUP_STATE_LEASE", "2".to_owned()),
     ]
@@ -99,13 +106,13 @@ fn variables(port: u16) -> Vec<(&'static str, String)> {
 
 /// A server that answers a test's own way: a status and a body to a request line and its body. It ends with the process.
 pub struct OddServer {
-    port: u16,
+    address: SocketAddr,
 }
 
 impl OddServer {
     pub fn start(mut answer: impl FnMut(&str, &[u8]) -> (u16, Vec<u8>) + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+        let address = listener.local_addr().expect("an address");
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let mut reader = BufReader::new(&stream);
@@ -128,16 +135,16 @@ impl OddServer {
                 let _ = (&stream).write_all(&[head.as_bytes(), &body].concat());
             }
         });
-        Self { port }
+        Self { address }
     }
 
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}", self.address)
     }
 
     /// What a runner has in its environment whose bucket it is.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
-        variables(self.port)
+        variables(self.address)
     }
 }
 
