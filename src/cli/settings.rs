@@ -417,6 +417,9 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
         ),
         JournalError::Lease(LeaseError::Held(holder)) => Some(release_hint(&holder.run, &context.call.settings())),
         JournalError::Superseded { .. } => Some("to make its changes, apply the definitions again".to_owned()),
+        JournalError::Resumed { by, .. } => {
+            Some(format!("to undo both: trueup rollback {by}{}", context.call.settings()))
+        }
         JournalError::NoLast { there, .. } if there.is_empty() => None,
         JournalError::NoLast { .. } | JournalError::NoRun { .. } => {
             Some(format!("to see the runs with their commands: trueup history{}", context.call.settings()))

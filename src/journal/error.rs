@@ -119,6 +119,14 @@ pub enum JournalError {
         /// The later one.
         by: RunId,
     },
+    /// What a rollback was planned without.
+    #[error("run `{run}` was resumed by run `{by}` since its rollback was planned")]
+    Resumed {
+        /// The run that is undone.
+        run: RunId,
+        /// The last that went on with it.
+        by: RunId,
+    },
     /// Runs that resume each other in a circle.
     #[error("run `{0}` says that it resumes itself; its file was altered")]
     Circle(String),

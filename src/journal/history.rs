@@ -81,11 +81,11 @@ fn newest_of(state: &StateStore, owner: &RunOwner) -> Result<Option<(RunHead, Pa
     Ok(None)
 }
 
-/// Checks that a run which has the lock is the last of its stack, and that what it resumes may still be resumed: until then
+/// Checks that a run which has the lock is the last of its stack, and that what it resumes or undoes is as it was: until then
 /// other runs could begin and end.
 ///
 /// # Errors
-/// [`JournalError::Overtaken`], [`JournalError::Superseded`]; those of [`find_newest`].
+/// [`JournalError::Overtaken`], [`JournalError::Superseded`], [`JournalError::Resumed`]; those of [`find_newest`].
 pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), JournalError> {
     let owner = RunOwner::of(header);
     // Names put runs in their order: the one that begins last has the last name. What has no time in it was renamed by hand.
@@ -98,6 +98,12 @@ pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), 
         // What is later has the later names, and all of them could be read.
         Err(JournalError::LaterUnreadable { path, .. }) if !stored::run(&path).is_some_and(|run| is_later(&run)) => {}
         newest => _ = newest?,
+    }
+    if let Some(run) = &header.rolls_back {
+        let by = last_part(&history(state)?.runs, run.clone());
+        if by != *run {
+            return Err(JournalError::Resumed { run: run.clone(), by });
+        }
     }
     let Some(run) = &header.resumes else { return Ok(()) };
     let newest = find_newest(state, run.as_str(), &owner)?;
@@ -283,12 +289,13 @@ impl RunOwner {
     }
 }
 
-/// The same for a command that changes something: `last` is the newest of one stack on one service.
+/// The run that a rollback undoes, with what went on with it: `last` is the newest of one stack on one service.
 ///
 /// # Errors
 /// [`JournalError::NoLast`], and those of [`find`].
-pub fn find_of(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
-    load(state, &run_of(state, text, whose)?)
+pub fn find_whole(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
+    let run = run_of(state, text, whose)?;
+    load(state, &last_part(&history(state)?.runs, run))
 }
 
 fn run_of(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunId, JournalError> {
@@ -347,15 +354,10 @@ fn named(state: &StateStore, text: &str) -> Result<RunId, JournalError> {
 /// The run that a person names, or the newest of those that went on with it.
 ///
 /// # Errors
-/// Those of [`find_of`].
+/// Those of [`find_whole`].
 pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
     let RunHistory { runs, unreadable } = history(state)?;
-    let mut newest = run_of(state, text, whose)?;
-    // Each run is passed once, so a circle of altered files ends as well.
-    for _ in 0..runs.len() {
-        let Some(later) = runs.iter().rfind(|run| run.resumes.as_ref() == Some(&newest)) else { break };
-        newest = later.run.clone();
-    }
+    let newest = last_part(&runs, run_of(state, text, whose)?);
     if let Some(by) = runs.iter().find(|run| run.run == newest).and_then(|run| run.superseded_by.clone()) {
         return Err(JournalError::Superseded { run: newest, by });
     }
@@ -366,6 +368,16 @@ pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<R
         pass_over(&path, error, whose.stack.as_deref())?;
     }
     load(state, &newest)
+}
+
+/// The last of the runs that went on with a run; itself, where it was not resumed.
+fn last_part(runs: &[RunSummary], mut run: RunId) -> RunId {
+    // Each run is passed once, so a circle of altered files ends as well.
+    for _ in 0..runs.len() {
+        let Some(later) = runs.iter().rfind(|later| later.resumes.as_ref() == Some(&run)) else { break };
+        run = later.run.clone();
+    }
+    run
 }
 
 /// Removes old runs and says which. A run that is open stays, and so does every run that a run which

@@ -556,7 +556,7 @@ async fn an_earlier_run_is_not_the_last_where_a_later_one_of_the_stack_cannot_be
         }
         let path = |name: &str| directory.path().join(format!("runs/{name}.jsonl"));
         std::fs::write(path(&names[2]), damage).expect("the damage");
-        let (back, resume) = (find_of(&state, "last", &owner), find_newest(&state, "last", &owner));
+        let (back, resume) = (find_whole(&state, "last", &owner), find_newest(&state, "last", &owner));
         for found in [back, resume, find_newest(&state, &names[1], &owner)] {
             match is_refused {
                 true => assert!(matches!(found, Err(JournalError::LaterUnreadable { .. })), "{damage:?}: {found:?}"),
@@ -568,7 +568,7 @@ async fn an_earlier_run_is_not_the_last_where_a_later_one_of_the_stack_cannot_be
         for other in ["other", "team-shop-eu", "team-shop", "shop-eu"] {
             let renamed = names[2].replace("shop", other);
             std::fs::rename(path(&name), path(&renamed)).expect("a new name");
-            assert_eq!(find_of(&state, "last", &owner).expect("the second").run().as_str(), names[1], "{other}");
+            assert_eq!(find_whole(&state, "last", &owner).expect("the second").run().as_str(), names[1], "{other}");
             name = renamed;
         }
     }
@@ -600,7 +600,7 @@ async fn an_earlier_run_is_not_the_last_where_one_read_of_the_newest_fails() {
     }
     for count in 0..4 {
         store.refuse_reads(&names[1], count);
-        match find_of(&state, "last", &owner) {
+        match find_whole(&state, "last", &owner) {
             Ok(found) => assert_eq!(found.run().as_str(), names[1], "{count}"),
             Err(JournalError::LaterUnreadable { .. } | JournalError::State(_)) => assert_ne!(count, 0),
             Err(error) => panic!("{count}: {error}"),
@@ -647,7 +647,7 @@ async fn a_run_that_lies_elsewhere_and_cannot_be_reached_is_not_one_that_sent_no
         begin(&state, &names[0]).expect("a journal").close(closing()).await.expect("the end");
         let link = directory.path().join(format!("runs/{}.jsonl", names[1]));
         std::os::unix::fs::symlink(target, link).expect("a link");
-        let found = find_of(&state, "last", &owner("shop"));
+        let found = find_whole(&state, "last", &owner("shop"));
         assert!(matches!(found, Err(JournalError::LaterUnreadable { .. })), "{target}: {found:?}");
     }
 }
@@ -662,7 +662,7 @@ async fn of_other_stacks_no_run_is_opened() {
         journal.close(closing()).await.expect("the end");
     }
     // Only the content of the other one says that it is of this stack.
-    assert_eq!(find_of(&state, "last", &owner("shop")).expect("a run").run().as_str(), RUN);
+    assert_eq!(find_whole(&state, "last", &owner("shop")).expect("a run").run().as_str(), RUN);
     let last = last_actions(&state, &owner("shop")).expect("actions");
     assert_eq!(Some(last[&key(1)].at), RunId::new(RUN).expect("an id").time());
 }

@@ -348,7 +348,7 @@ fn a_run_whose_rollback_was_resumed_is_not_resumed_itself() {
 }
 
 #[test]
-fn a_resume_of_which_an_earlier_part_was_rolled_back_is_not_resumed() {
+fn a_rollback_by_the_name_of_an_earlier_part_undoes_the_whole_which_is_not_resumed() {
     let service = Service::start();
     let stage = Stage::stack(&service, "s")
         .file("cart.yaml", &definition("shop/cart", 80))
@@ -362,9 +362,30 @@ fn a_resume_of_which_an_earlier_part_was_rolled_back_is_not_resumed() {
     stage.run(&format!("rollback {first} --yes --quiet --allow empty-namespace")).code(0);
     stage.run("history").code(0).does_not_say("--resume");
     let runs = runs();
-    assert_eq!((&runs[0]["rolls_back"], &runs[1]["superseded_by"]), (&runs[2]["run"], &runs[0]["run"]));
+    assert_eq!((&runs[0]["rolls_back"], &runs[1]["superseded_by"]), (&runs[1]["run"], &runs[0]["run"]));
     let resume = runs[1]["run"].as_str().expect("a run");
     stage.run(&format!("apply --resume {resume} --yes")).code(6).stderr_contains("is superseded by run");
+}
+
+#[test]
+fn a_saved_rollback_of_what_was_resumed_since_is_planned_again() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "s")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("card.yaml", &definition("shop/card", 80));
+    service.misbehave("rules: [{operation: endpoint-create, name: card, status: {code: 500}}]");
+    stage.run("apply . --yes --quiet").code(7).stderr_ignored();
+    service.misbehave("rules: []");
+    stage.run("rollback last -o back.json --quiet --allow empty-namespace").code(0);
+    stage.run("apply --resume last --yes --quiet").code(0);
+    let run =
+        |at: usize| stage.run("history --format json").json()["runs"][at]["run"].as_str().expect("a run").to_owned();
+    let (resume, first) = (run(0), run(1));
+    let refused = stage.run("apply back.json --yes --allow empty-namespace");
+    refused.code(6).stderr_contains(&format!("run `{first}` was resumed by run `{resume}` since"));
+    refused.stderr_contains("nothing was sent").stderr_contains(&format!("trueup rollback {resume}"));
+    stage.run(&format!("rollback {first} --yes --quiet --allow empty-namespace")).code(0);
+    assert!(!service.has("shop/cart") && !service.has("shop/card"));
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Execute for RollbackArgs {
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let record = session::run_to_change(context, &self.run, journal::find_of).await?;
+        let record = session::run_to_change(context, &self.run, journal::find_whole).await?;
         let record = if record.closing.is_some() { record } else { over(context, record).await? };
         let selection = stack::selection(&FilterArgs { only: self.only.clone(), ..FilterArgs::default() })?;
         let allow = settings::allow(&self.allow)?;
