@@ -210,9 +210,16 @@ pub fn history_since(state: &StateStore, record: &RunRecord) -> Result<RunHistor
 }
 
 fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, JournalError> {
-    let mut history = RunHistory::default();
+    let (mut history, mut left) = (RunHistory::default(), BTreeSet::new());
     stored::each(state, paths, |path, bytes| match bytes.and_then(|bytes| parse(&path, &bytes)) {
-        Ok(record) => history.runs.push(RunSummary::of(&record)),
+        Ok(record) => {
+            let mut run = RunSummary::of(&record);
+            if !left.is_empty() {
+                run.taken_over = record.made().into_iter().filter(|key| left.contains(*key)).cloned().collect();
+            }
+            left.extend(run.unfinished.iter().cloned());
+            history.runs.push(run);
+        }
         Err(error) => history.unreadable.push((path, error)),
     })?;
     history.runs.sort_by(|a, b| a.run.cmp(&b.run));
@@ -220,7 +227,7 @@ fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, Jou
         history.runs.iter().filter_map(|run| Some((run.resumes.clone()?, run.run.clone()))).collect();
     for at in 0..history.runs.len() {
         // What is finished has nothing that could be superseded, and nearly every run is.
-        if history.runs[at].is_open() {
+        if history.runs[at].is_open() || history.runs[at].is_incomplete() {
             let (earlier, later) = history.runs.split_at_mut(at + 1);
             let mut parts = vec![&earlier[at]];
             // A run resumes earlier ones alone, unless its file was altered.

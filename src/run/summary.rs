@@ -40,8 +40,8 @@ pub struct RunSummary {
     pub rolls_back: Option<RunId>,
     /// The run that went on with this one and settled it.
     pub resumed_by: Option<RunId>,
-    /// The later run that applied and verified all definitions of the stack, or rolled this one back, so that nothing is left
-    /// of this one.
+    /// The later run that applied and verified all definitions of the stack, made a change that this one had left, or rolled
+    /// this one back, so that it is not to be resumed.
     #[serde(default)]
     pub superseded_by: Option<RunId>,
     /// The embedded service, as the header names it.
@@ -56,6 +56,9 @@ pub struct RunSummary {
     /// What of them was not made.
     #[serde(skip)]
     pub unfinished: BTreeSet<Key>,
+    /// What it made that earlier runs had left; set where all runs are known.
+    #[serde(skip)]
+    pub taken_over: BTreeSet<Key>,
     /// What its plan leaves undone, because it is blocked.
     #[serde(skip)]
     pub blocked: BTreeSet<Key>,
@@ -97,7 +100,8 @@ impl RunSummary {
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;
         let (count, status) = (|kind| plan.count(kind), record.ending());
-        let is_finished = matches!(status, RunStatus::Finished | RunStatus::Unverified);
+        let failed = record.results().filter(|result| matches!(result, ChangeResult::Failed { .. })).count();
+        let is_finished = matches!(status, RunStatus::Finished | RunStatus::Unverified) && failed == 0;
         let changed = plan.changes.iter().filter(|_| !is_finished).map(|change| &change.key);
         let made = record.made();
         Self {
@@ -118,7 +122,7 @@ impl RunSummary {
             },
             done: made.len(),
             status,
-            failed: record.results().filter(|result| matches!(result, ChangeResult::Failed { .. })).count(),
+            failed,
             resumes: record.header.resumes.clone(),
             rolls_back: record.header.rolls_back.clone(),
             resumed_by: None,
@@ -129,6 +133,7 @@ impl RunSummary {
             applied_whole: plan.scope.keys().filter(|_| plan.is_whole()).cloned().collect(),
             unfinished_lists: changed.clone().map(Scope::from).collect(),
             unfinished: changed.filter(|key| !made.contains(key)).cloned().collect(),
+            taken_over: BTreeSet::new(),
             blocked: plan.blocked.iter().map(|blocked| blocked.key.clone()).collect(),
         }
     }
@@ -167,11 +172,8 @@ impl RunSummary {
             !self.applied_whole.is_disjoint(&earlier.unfinished_lists) && self.blocked.is_disjoint(&earlier.unfinished);
         // What is resumed is a plan of then.
         let is_later_plan = self.resumes.as_ref().is_none_or(|resumed| *resumed > earlier.run);
-        is_same
-            && is_about_it
-            && is_later_plan
-            && self.status == RunStatus::Finished
-            && self.done == self.planned.whole()
+        let is_whole = is_about_it && self.status == RunStatus::Finished && self.done == self.planned.whole();
+        is_same && is_later_plan && (is_whole || !self.taken_over.is_disjoint(&earlier.unfinished))
     }
 }
 

@@ -389,6 +389,28 @@ fn a_saved_rollback_of_what_was_resumed_since_is_planned_again() {
 }
 
 #[test]
+fn a_run_that_made_what_an_earlier_one_had_left_supersedes_it_whatever_its_filter() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "s").file("zero.yaml", &definition("shop/zero", 80)).applied(".");
+    for (status, ends) in [(500, 7), (403, 1)] {
+        stage.write("cart.yaml", &definition("shop/cart", 80));
+        service.misbehave(&format!("rules: [{{operation: endpoint-create, status: {{code: {status}}}}}]"));
+        stage.run("apply . --except shop/zero --yes --quiet").code(ends).stderr_ignored();
+        service.misbehave("rules: []");
+        let first = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
+        stage.run(&format!("show {first}")).code(0).stdout_contains(&format!("apply --resume {first}"));
+        stage.run("apply . --except shop/zero --yes --quiet").code(0);
+        stage.remove("cart.yaml");
+        stage.run("apply . --except shop/zero --yes --quiet").code(0);
+        for shown in ["history".to_owned(), format!("show {first}")] {
+            stage.run(&shown).code(0).does_not_say("--resume");
+        }
+        stage.run(&format!("apply --resume {first} --yes")).code(6).stderr_contains("is superseded by run");
+        assert!(!service.has("shop/cart"));
+    }
+}
+
+#[test]
 fn the_resume_of_an_older_run_supersedes_no_run_that_was_planned_after_it() {
     let service = Service::start();
     let stage = Stage::stack(&service, "s").file("cart.yaml", &definition("shop/cart", 80));
