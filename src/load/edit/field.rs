@@ -157,22 +157,19 @@ impl Patch<'_> {
 
     pub(super) fn insert(&mut self, path: &[String], wanted: &Json) -> Result<(), NotEditable> {
         let Some((key, parent)) = path.split_last() else { return Err(NotEditable::Shape) };
-        let Some(node) = self.node(parent) else {
-            let mut map = serde_json::Map::new();
-            map.insert(key.clone(), wanted.clone());
-            return self.insert(parent, &Json::Object(map));
-        };
+        let alone = || Json::from_iter([(key.as_str(), wanted.clone())]);
+        let Some(node) = self.node(parent) else { return self.insert(parent, &alone()) };
         let node = self.own(node)?;
         let around = self.around(path);
-        let entry = format!("{}: {}", value::key_text(key, around), value::fresh(wanted, around));
         match node.writing {
             ValueStyle::Empty => {
-                let inside = if around == Surrounding::Block { Surrounding::Flow } else { around };
-                let entry = format!("{}: {}", value::key_text(key, inside), value::fresh(wanted, inside));
-                self.splice(node.value.clone(), format!(" {{{entry}}}"));
+                self.splice(node.value.clone(), format!(" {}", value::fresh(&alone(), around)));
                 Ok(())
             }
-            ValueStyle::Flow => self.insert_in_brackets(parent, node, &entry),
+            ValueStyle::Flow => {
+                let entry = format!("{}: {}", value::key_text(key, around), value::fresh(wanted, around));
+                self.insert_in_brackets(parent, node, &entry)
+            }
             ValueStyle::Collection => self.insert_line(parent, key, wanted),
             ValueStyle::Plain | ValueStyle::Quoted | ValueStyle::Block => Err(NotEditable::Shape),
         }
