@@ -179,13 +179,10 @@ fn settled(record: &RunRecord) {
 
 /// The answer to a list: either whole and all of the namespace, or unknown.
 pub fn list(bytes: &[u8]) {
-    let namespace = namespace();
-    let ListRead::Complete { items } = trueup::api::read_list(&namespace, trueup::kind::KindName::ENDPOINT, bytes)
-    else {
-        return;
-    };
+    let scope = trueup::model::Scope::endpoints(namespace());
+    let ListRead::Complete { items } = trueup::api::read_list(&scope, bytes) else { return };
     for (key, item) in &items {
-        assert_eq!(key.namespace, namespace);
+        assert_eq!(key.namespace, scope.namespace);
         assert_eq!(item.key(), key);
     }
     // A lone surrogate in a field that nobody reads is good grammar, which a value cannot hold.

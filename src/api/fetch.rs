@@ -17,7 +17,7 @@ use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use crate::kind::KindName;
-use crate::model::{Json, Key, ListRead, Live, LiveItem, Name, Namespace, RelatedObject, Scope, neutral};
+use crate::model::{Json, Key, ListRead, Live, LiveItem, Name, RelatedObject, Scope, neutral};
 
 use super::current::CurrentState;
 use super::error::ApiError;
@@ -131,11 +131,11 @@ pub(super) fn is_not_offered(kind: KindName, error: &ApiError) -> bool {
 /// Any failure of the list.
 pub(super) async fn list<T, F: Future<Output = Result<T, String>>>(
     reader: &Reader,
-    scope: (&Namespace, KindName),
+    scope: &Scope,
     fields: ListFields,
     read: impl Fn(Bytes) -> F,
 ) -> Result<Result<T, String>, ApiError> {
-    let body = reader.list(scope.0, scope.1, fields).await?.body;
+    let body = reader.list(scope, fields).await?.body;
     let reason = match read(body.clone()).await {
         Ok(read) => return Ok(Ok(read)),
         Err(reason) => reason,
@@ -151,7 +151,7 @@ pub(super) async fn list<T, F: Future<Output = Result<T, String>>>(
 ///
 /// # Errors
 /// Too many lack it, or one of them cannot be read: why, as a fragment.
-async fn completed(reader: &Reader, scope: (&Namespace, KindName), body: &[u8]) -> Result<Option<Vec<u8>>, String> {
+async fn completed(reader: &Reader, scope: &Scope, body: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let items = without_spec(scope, body);
     match items.iter().filter(|(_, lacking)| lacking.is_some()).count() {
         0 => return Ok(None),
@@ -181,7 +181,7 @@ async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
     // It may be long, and others come meanwhile.
     let read = |body: Bytes| {
         let scope = scope.clone();
-        let read = tokio::task::spawn_blocking(move || read_list(&scope.namespace, scope.kind, &body));
+        let read = tokio::task::spawn_blocking(move || read_list(&scope, &body));
         async {
             match read.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) {
                 ListRead::Unknown { reason } => Err(reason),
@@ -189,7 +189,7 @@ async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
             }
         }
     };
-    match list(reader, (&scope.namespace, scope.kind), ListFields::Spec, read).await {
+    match list(reader, scope, ListFields::Spec, read).await {
         Ok(read) => read.unwrap_or_else(|reason| ListRead::Unknown { reason }),
         Err(error) if is_not_offered(scope.kind, &error) => ListRead::NotOffered,
         Err(error) => ListRead::Unknown { reason: error.failure.to_string() },
@@ -302,29 +302,28 @@ pub fn conditions(status: &Json) -> Vec<Condition> {
     lists.flatten().filter_map(|condition| Condition::deserialize(condition).ok()).collect()
 }
 
-/// Reads a namespace as [`fetch`] does, and returns what `check` made of each item, or why the namespace is unknown; and the
-/// failed conditions of its endpoints: one list. Conditions are notes, no verdict: what cannot be read of them is left out.
+/// Reads a list as [`fetch`] does, and returns what `check` made of each item, or why the list is unknown; and the
+/// failed conditions of its objects: one request. Conditions are notes, no verdict: what cannot be read of them is left out.
 ///
 /// # Errors
-/// Why the namespace is unknown.
+/// Why the list is unknown.
 ///
 /// # Caveats
 /// It blocks the thread while it reads the list, on all processors, so that `check` may borrow.
 pub async fn check<T: Send>(
     reader: &Reader,
-    namespace: &Namespace,
-    kind: KindName,
+    scope: &Scope,
     check: impl Fn(LiveItem) -> T + Sync,
 ) -> Result<(BTreeMap<Key, T>, BTreeMap<Key, String>), String> {
     let read = async |body: Bytes| {
-        let items = check_list(namespace, kind, &body, &check)?;
-        Ok((items, failed_conditions(namespace, kind, &body)))
+        let items = check_list(scope, &body, &check)?;
+        Ok((items, failed_conditions(scope, &body)))
     };
-    let read = list(reader, (namespace, kind), ListFields::SpecAndStatus, read).await;
+    let read = list(reader, scope, ListFields::SpecAndStatus, read).await;
     read.unwrap_or_else(|error| Err(error.failure.to_string()))
 }
 
-fn failed_conditions(namespace: &Namespace, kind: KindName, body: &[u8]) -> BTreeMap<Key, String> {
+fn failed_conditions(Scope { namespace, kind }: &Scope, body: &[u8]) -> BTreeMap<Key, String> {
     #[derive(Deserialize)]
     struct Item {
         #[serde(default)]
@@ -344,7 +343,7 @@ fn failed_conditions(namespace: &Namespace, kind: KindName, body: &[u8]) -> BTre
         let conditions = conditions(&item.status_set).into_iter().filter(Condition::is_failed);
         let words: Vec<String> = conditions.map(|condition| condition.to_string()).collect();
         if let (false, Ok(name)) = (words.is_empty(), Name::from_service(&item.name)) {
-            failed.insert(Key { namespace: namespace.clone(), kind, name }, words.join("; "));
+            failed.insert(Key { namespace: namespace.clone(), kind: *kind, name }, words.join("; "));
         }
     }
     failed

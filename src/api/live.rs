@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::wire::whole_characters;
 use crate::kind::{self, KindName, Message, snake};
 use crate::model::{
-    Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject, Spec, UnknownField,
+    Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject, Scope, Spec, UnknownField,
     UnsupportedItem, WireMetadata, neutral, share,
 };
 
@@ -90,15 +90,15 @@ pub(super) struct SystemMetadata<'a> {
 /// (API.md 1.4), and so is one of the vendor.
 type Read = Result<Option<LiveItem>, String>;
 
-/// What the answer to a list of `namespace` proves.
-pub fn read_list(namespace: &Namespace, kind: KindName, body: &[u8]) -> ListRead {
-    match text(body).and_then(|body| items((namespace, kind), body)).and_then(by_key) {
+/// What the answer to a list proves.
+pub fn read_list(scope: &Scope, body: &[u8]) -> ListRead {
+    match text(body).and_then(|body| items(scope, body)).and_then(by_key) {
         Ok(items) => ListRead::Complete { items },
         Err(reason) => ListRead::Unknown { reason },
     }
 }
 
-fn items(scope: (&Namespace, KindName), body: &str) -> Result<Vec<(Key, LiveItem)>, String> {
+fn items(scope: &Scope, body: &str) -> Result<Vec<(Key, LiveItem)>, String> {
     let keyed = |item: LiveItem| (item.key().clone(), item);
     let Ok(list) = serde_json::from_str::<List<Item>>(body) else {
         let items = raw_items(body)?;
@@ -124,15 +124,14 @@ fn text(body: &[u8]) -> Result<&str, String> {
 /// # Errors
 /// The reason why the list is unknown.
 pub(super) fn check_list<T: Send>(
-    namespace: &Namespace,
-    kind: KindName,
+    scope: &Scope,
     body: &[u8],
     check: impl Fn(LiveItem) -> T + Sync,
 ) -> Result<BTreeMap<Key, T>, String> {
     let mut items = raw_items(text(body)?)?;
     let checked = share::each(&mut items, FEW, || {
         |raw: &mut &RawValue| {
-            let item = careful((namespace, kind), raw).transpose()?;
+            let item = careful(scope, raw).transpose()?;
             Some(item.map(|item| (item.key().clone(), check(item))))
         }
     });
@@ -145,15 +144,12 @@ fn raw_items(body: &str) -> Result<Vec<&RawValue>, String> {
 }
 
 /// Each item of a list, with the key of those of the namespace that have no spec.
-pub(super) fn without_spec<'a>(
-    (namespace, kind): (&Namespace, KindName),
-    body: &'a [u8],
-) -> Vec<(&'a RawValue, Option<Key>)> {
+pub(super) fn without_spec<'a>(scope: &Scope, body: &'a [u8]) -> Vec<(&'a RawValue, Option<Key>)> {
     let lacking = |raw: &RawValue| {
         let item = serde_json::from_str::<Item>(raw.get()).ok().filter(|item| item.get_spec.is_none())?;
         let WireMetadata { namespace: inner, name, .. } = item.metadata.unwrap_or_default();
-        let key = key(kind, [item.namespace, inner], [item.name, name]).ok()?;
-        (key.namespace == *namespace && item.tenant.as_deref() != Some(VENDOR)).then_some(key)
+        let key = key(scope.kind, [item.namespace, inner], [item.name, name]).ok()?;
+        (key.namespace == scope.namespace && item.tenant.as_deref() != Some(VENDOR)).then_some(key)
     };
     let items = text(body).and_then(raw_items).unwrap_or_default();
     items.into_iter().map(|raw| (raw, lacking(raw))).collect()
@@ -217,17 +213,17 @@ fn list_error(error: &Json) -> String {
 }
 
 /// An item of a list of which at least one has an unexpected shape.
-fn careful((namespace, kind): (&Namespace, KindName), raw: &RawValue) -> Read {
+fn careful(scope: &Scope, raw: &RawValue) -> Read {
     let error = match serde_json::from_str::<Item>(raw.get()) {
-        Ok(item) => return one((namespace, kind), item, || serde_json::from_str(raw.get()).unwrap_or_default()),
+        Ok(item) => return one(scope, item, || serde_json::from_str(raw.get()).unwrap_or_default()),
         Err(error) => error,
     };
     let json = serde_json::from_str(raw.get()).or_else(|_| serde_json::from_str(&whole_characters(raw.get())));
     let json: Json = json.unwrap_or_default();
     let text = |of: &Json, key: &str| of.get(key).and_then(Json::as_str).map(str::to_owned);
     let both = |key: &str| [text(&json, key), json.get("metadata").and_then(|inner| text(inner, key))];
-    let key = key(kind, both("namespace"), both("name"))?;
-    if key.namespace != *namespace || text(&json, "tenant").as_deref() == Some(VENDOR) {
+    let key = key(scope.kind, both("namespace"), both("name"))?;
+    if key.namespace != scope.namespace || text(&json, "tenant").as_deref() == Some(VENDOR) {
         return Ok(None);
     }
     Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, reason: describe(&error), raw: json })))
@@ -253,7 +249,7 @@ fn key(kind: KindName, namespace: [Option<String>; 2], name: [Option<String>; 2]
     }
 }
 
-fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce() -> Json) -> Read {
+fn one(scope: &Scope, item: Item, raw: impl FnOnce() -> Json) -> Read {
     // What cannot be read is never taken for what is not there.
     let mut odd: Option<serde_json::Error> = None;
     let mut map = |part: Option<&RawValue>| {
@@ -271,8 +267,8 @@ fn one((namespace, kind): (&Namespace, KindName), item: Item, raw: impl FnOnce()
             WireMetadata { labels, annotations, description, disable, ..WireMetadata::default() }
         }
     };
-    let key = key(kind, [item.namespace, metadata.namespace.take()], [item.name, metadata.name.take()])?;
-    if key.namespace != *namespace || item.tenant.as_deref() == Some(VENDOR) {
+    let key = key(scope.kind, [item.namespace, metadata.namespace.take()], [item.name, metadata.name.take()])?;
+    if key.namespace != scope.namespace || item.tenant.as_deref() == Some(VENDOR) {
         return Ok(None);
     }
     let Some(spec) = item.get_spec else {

@@ -30,11 +30,11 @@ fn plain() -> Json {
 
 /// What both readers of a list say of it.
 fn both(body: &[u8]) -> ListRead {
-    let checked = match check_list(&shop(), KindName::ENDPOINT, body, |item| item) {
+    let checked = match check_list(&Scope::endpoints(shop()), body, |item| item) {
         Ok(items) => ListRead::Complete { items },
         Err(reason) => ListRead::Unknown { reason },
     };
-    let read = read_list(&shop(), KindName::ENDPOINT, body);
+    let read = read_list(&Scope::endpoints(shop()), body);
     assert_eq!(format!("{read:?}"), format!("{checked:?}"));
     read
 }
@@ -101,7 +101,7 @@ fn a_list_is_complete_or_unknown_with_its_reason() {
     let ignored = both(b"{\"items\":[],\"page\":\"\xff\"}");
     assert!(matches!(ignored, ListRead::Unknown { reason } if reason.contains("invalid utf-8 sequence")));
     assert_eq!(complete(&[]).len(), 0);
-    assert!(matches!(read_list(&shop(), KindName::ENDPOINT, b"{\"items\":[]}"), ListRead::Complete { .. }));
+    assert!(matches!(read_list(&Scope::endpoints(shop()), b"{\"items\":[]}"), ListRead::Complete { .. }));
 }
 
 #[test]
@@ -174,7 +174,9 @@ fn a_reference_of_an_item_without_a_namespace_is_to_that_of_the_item() {
     let spec = json!({"origin_servers": [], "port": 80, "no_tls": {}, "healthcheck": [{"name": "alive"}]});
     let body = json!({"items": [item("a", &spec)]}).to_string();
     let pool = KindName::find("origin_pool").expect("a kind");
-    let ListRead::Complete { items } = read_list(&shop(), pool, body.as_bytes()) else { panic!("{body}") };
+    let ListRead::Complete { items } = read_list(&Scope { namespace: shop(), kind: pool }, body.as_bytes()) else {
+        panic!("{body}")
+    };
     let Some(LiveItem::Object(object)) = items.into_values().next() else { panic!("{body}") };
     let reference = json!({"name": "alive", "namespace": "shop"});
     assert_eq!(json!(object.endpoint)["spec"]["healthcheck"], json!([reference]));
@@ -185,7 +187,9 @@ fn what_cannot_be_read_of_an_item_is_never_taken_for_nothing() {
     let kind = KindName::find("healthcheck").expect("a kind");
     let reason = |item: &Json, part: &str| {
         let body = json!({"items": [item], "errors": []}).to_string().replace("\"PART\"", part);
-        let ListRead::Complete { items } = read_list(&shop(), kind, body.as_bytes()) else { panic!("not complete") };
+        let ListRead::Complete { items } = read_list(&Scope { namespace: shop(), kind }, body.as_bytes()) else {
+            panic!("not complete")
+        };
         match items.into_values().next() {
             Some(LiveItem::Unsupported(unsupported)) => unsupported.reason,
             read => panic!("{part}: {read:?}"),

@@ -6,8 +6,7 @@ use bytes::Bytes;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::kind::KindName;
-use crate::model::{Json, Key, Layout, Namespace, ReferredDelete, neutral, words};
+use crate::model::{Json, Key, Layout, ReferredDelete, Scope, neutral, words};
 
 use super::error::ApiError;
 use super::operations::Operation;
@@ -91,13 +90,13 @@ pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request,
 ///
 /// # Errors
 /// A name that no path can contain.
-pub fn list(layout: Layout, namespace: &Namespace, kind: KindName, fields: ListFields) -> Result<Request, ApiError> {
+pub fn list(layout: Layout, scope: &Scope, fields: ListFields) -> Result<Request, ApiError> {
     // Any value fills metadata and spec, or the statuses (API.md 1.4).
-    let mut parameters = vec![("namespace", namespace.as_str()), ("report_fields", "spec")];
+    let mut parameters = vec![("namespace", scope.namespace.as_str()), ("report_fields", "spec")];
     parameters.extend((fields == ListFields::SpecAndStatus).then_some(("report_status_fields", "status")));
     let request = Request::build(Operation::ObjectList, layout, &parameters, None);
-    let subject = || format!("endpoints of `{namespace}`");
-    Ok(request.map_err(|error| ApiError::unbuilt(Operation::ObjectList, subject(), &error))?.about(kind))
+    let subject = || format!("endpoints of `{}`", scope.namespace);
+    Ok(request.map_err(|error| ApiError::unbuilt(Operation::ObjectList, subject(), &error))?.about(scope.kind))
 }
 
 /// Creates the endpoint `key`; `body` is an object of `metadata` and `spec`.
@@ -191,8 +190,8 @@ mod tests {
 
     #[test]
     fn a_list_asks_for_the_fields_that_are_read() {
-        let namespace = Namespace::parse("shop").expect("a name");
-        let request = |fields| list(Layout::Published, &namespace, KindName::ENDPOINT, fields).expect("a list");
+        let scope = Scope::try_from("shop".to_owned()).expect("a name");
+        let request = |fields| list(Layout::Published, &scope, fields).expect("a list");
         let path = "/api/config/namespaces/shop/endpoints?report_fields=spec";
         assert_eq!(request(ListFields::Spec).path_and_query, path);
         let with_status = format!("{path}&report_status_fields=status");

@@ -10,9 +10,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use crate::kind::KindName;
 use crate::model::share::locked;
-use crate::model::{Json, Key, Layout, Namespace};
+use crate::model::{Json, Key, Layout, Scope};
 
 use super::base_url::BaseUrl;
 use super::client::Client;
@@ -165,8 +164,8 @@ impl Reader {
     ///
     /// # Errors
     /// Any failure.
-    pub async fn list(&self, namespace: &Namespace, kind: KindName, fields: ListFields) -> Result<Response, ApiError> {
-        Ok(self.answered(objects::list(self.layout(), namespace, kind, fields)?).await?.answer)
+    pub async fn list(&self, scope: &Scope, fields: ListFields) -> Result<Response, ApiError> {
+        Ok(self.answered(objects::list(self.layout(), scope, fields)?).await?.answer)
     }
 
     /// Sends a request that reads.

@@ -88,9 +88,7 @@ pub fn read(snapshot: &Snapshot, scope: &Scope) -> ListRead {
     let kept = snapshot.namespaces.get(&scope.namespace).and_then(|kept| kept.items(scope.kind));
     match kept {
         // Texts and their list can always be written.
-        Some(Some(items)) => {
-            read_list(&scope.namespace, scope.kind, &serde_json::to_vec(&List { items }).unwrap_or_default())
-        }
+        Some(Some(items)) => read_list(scope, &serde_json::to_vec(&List { items }).unwrap_or_default()),
         Some(None) => ListRead::NotOffered,
         // What was not kept is not absent.
         None => ListRead::Unknown { reason: "it is not in the snapshot".to_owned() },
@@ -118,33 +116,28 @@ async fn read_namespace(
     kinds: &BTreeSet<KindName>,
     referring: ReferrerReads,
 ) -> Result<NamespaceSnapshot, SnapshotReadError> {
-    let endpoints = read_kind(reader, namespace, KindName::ENDPOINT, referring).await?;
+    let scope = |kind| Scope { namespace: namespace.clone(), kind };
+    let endpoints = read_kind(reader, scope(KindName::ENDPOINT), referring).await?;
     let others = kinds.iter().filter(|kind| !kind.is_endpoint());
-    let others = others.map(async |kind| Ok((*kind, read_kind(reader, namespace, *kind, referring).await?)));
+    let others = others.map(async |kind| Ok((*kind, read_kind(reader, scope(*kind), referring).await?)));
     let others: Result<_, SnapshotReadError> = futures_util::future::join_all(others).await.into_iter().collect();
     let (items, referrers) = (endpoints.items.unwrap_or_default(), endpoints.referrers);
     Ok(NamespaceSnapshot { items, kinds: others?, referrers })
 }
 
-async fn read_kind(
-    reader: &Reader,
-    namespace: &Namespace,
-    kind: KindName,
-    referring: ReferrerReads,
-) -> Result<KindSnapshot, SnapshotReadError> {
-    let scope = Scope { namespace: namespace.clone(), kind };
+async fn read_kind(reader: &Reader, scope: Scope, referring: ReferrerReads) -> Result<KindSnapshot, SnapshotReadError> {
     let unread = |reason: String| SnapshotReadError::List { scope: scope.clone(), reason };
     let read = async |body: Bytes| {
-        let read = read_list(namespace, kind, &body);
+        let read = read_list(&scope, &body);
         let keys = read.known().map_err(str::to_owned)?.keys();
         let keys: Vec<Key> = keys.filter(|_| referring == ReferrerReads::Asked).cloned().collect();
         // Its memory is free for what follows.
         drop(read);
-        Ok((keys, items(namespace, kind, &body).map_err(|error| error.to_string())?))
+        Ok((keys, items(&scope, &body).map_err(|error| error.to_string())?))
     };
-    let (keys, items) = match list(reader, (namespace, kind), ListFields::Spec, read).await {
+    let (keys, items) = match list(reader, &scope, ListFields::Spec, read).await {
         Ok(read) => read.map_err(unread)?,
-        Err(error) if is_not_offered(kind, &error) => return Ok(KindSnapshot { items: None, referrers: None }),
+        Err(error) if is_not_offered(scope.kind, &error) => return Ok(KindSnapshot { items: None, referrers: None }),
         Err(error) => return Err(unread(error.failure.to_string())),
     };
     let referrers = match referring {
@@ -155,7 +148,7 @@ async fn read_kind(
 }
 
 /// The items of the list that belong to the namespace, by name.
-fn items(namespace: &Namespace, kind: KindName, body: &[u8]) -> serde_json::Result<Vec<SnapshotItem>> {
+fn items(scope: &Scope, body: &[u8]) -> serde_json::Result<Vec<SnapshotItem>> {
     let part = |item: &Json, name: &str| {
         let direct = item.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
         direct.or_else(|| item.get("metadata")?.get(name)?.as_str()).unwrap_or_default().to_owned()
@@ -165,9 +158,9 @@ fn items(namespace: &Namespace, kind: KindName, body: &[u8]) -> serde_json::Resu
     for item in list.items {
         // One tree at a time.
         let JsonTree(item) = serde_json::from_str(item.get())?;
-        if part(&item, "namespace") == namespace.as_str() {
+        if part(&item, "namespace") == scope.namespace.as_str() {
             let name = part(&item, "name");
-            items.push((name, SnapshotItem::new(&without_secrets(kind, item))?));
+            items.push((name, SnapshotItem::new(&without_secrets(scope.kind, item))?));
         }
     }
     items.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -220,7 +213,7 @@ mod tests {
             json!({"namespace": "shop", "name": "cart", "uid": "7", "get_spec": {"ip": "10.0.0.7", "x_new": [1]}});
         let other = json!({"namespace": "shared", "name": "cart", "get_spec": {"ip": "10.0.0.8"}});
         let body = json!({"items": [other, item], "errors": []}).to_string();
-        let items = items(&namespace("shop"), KindName::ENDPOINT, body.as_bytes()).expect("a list");
+        let items = items(&Scope::endpoints(namespace("shop")), body.as_bytes()).expect("a list");
         Snapshot {
             tool_version: "0.1.0".to_owned(),
             taken: Timestamp::UNIX_EPOCH,
@@ -252,7 +245,7 @@ mod tests {
         let spec = json!({"certificate_url": "string:///YQ==", "privateKey": sealed, "x_new": 1});
         let item = json!({"namespace": "shop", "name": "web", "get_spec": spec, "object": {"spec": {"gc_spec": spec}}});
         let body = json!({"items": [item]}).to_string();
-        let items = items(&namespace("shop"), kind, body.as_bytes()).expect("a list");
+        let items = items(&Scope { namespace: namespace("shop"), kind }, body.as_bytes()).expect("a list");
         let kept = json!({"certificate_url": "string:///YQ==", "privateKey": {}, "x_new": 1});
         assert_eq!(items[0].json(), json!({"namespace": "shop", "name": "web", "get_spec": kept}));
         let places = |spec: &Json| kind::sealed::places(kind.message(), spec);

@@ -6,8 +6,7 @@ use serde_json::value::RawValue;
 
 use super::service::{CheckedNamespace, ObjectService, WriteTurn};
 use crate::api::{self, ApiError, CurrentState, WriteDeparture, WriteFailure, Writer, objects};
-use crate::kind::KindName;
-use crate::model::{Key, LiveItem, Namespace, RelatedObject, SealedSecrets};
+use crate::model::{Key, LiveItem, RelatedObject, Scope, SealedSecrets};
 use crate::run::{Intent, ObjectBody, WriteRequest};
 
 /// The service as the client shows it.
@@ -34,13 +33,8 @@ impl ObjectService for HttpService<'_> {
         self.writer.reader().request_id()
     }
 
-    async fn check<T: Send>(
-        &self,
-        namespace: &Namespace,
-        kind: KindName,
-        check: impl Fn(LiveItem) -> T + Send + Sync,
-    ) -> CheckedNamespace<T> {
-        api::check(self.writer.reader(), namespace, kind, check).await
+    async fn check<T: Send>(&self, scope: &Scope, check: impl Fn(LiveItem) -> T + Send + Sync) -> CheckedNamespace<T> {
+        api::check(self.writer.reader(), scope, check).await
     }
 
     fn requests(&self) -> u64 {

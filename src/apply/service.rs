@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use crate::api::{ApiError, CurrentState, WriteDeparture, WriteFailure};
-use crate::kind::KindName;
-use crate::model::{Key, LiveItem, Namespace, RelatedObject};
+use crate::model::{Key, LiveItem, RelatedObject, Scope};
 use crate::run::Intent;
 
 /// What a run needs of the service. The client is one; the tests of this module have another, whose
@@ -28,8 +27,7 @@ pub(super) trait ObjectService: Sync {
     /// Reads all objects of a kind in a namespace, and passes each to `check`.
     fn check<T: Send>(
         &self,
-        namespace: &Namespace,
-        kind: KindName,
+        scope: &Scope,
         check: impl Fn(LiveItem) -> T + Send + Sync,
     ) -> impl Future<Output = CheckedNamespace<T>> + Send;
 

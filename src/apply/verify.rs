@@ -7,8 +7,7 @@ use std::time::Duration;
 use super::ApplyOptions;
 use super::service::ObjectService;
 use super::target_state::TargetState;
-use crate::kind::KindName;
-use crate::model::{Field, Key, LiveItem, Namespace, gathered};
+use crate::model::{Field, Key, LiveItem, Scope, gathered};
 use crate::plan::{Action, Change, Plan};
 use crate::run::{ChangeStep, RunEvent, RunObserver, Verification};
 
@@ -60,20 +59,20 @@ async fn again<'p, S: ObjectService>(
     options: &ApplyOptions,
     mut unread: Option<String>,
 ) -> (Vec<(&'p Change, Vec<Field>)>, Option<String>) {
-    let of = left.into_iter().map(|entry| ((&entry.0.key.namespace, entry.0.key.kind), entry));
-    let of: BTreeMap<(&Namespace, KindName), Vec<_>> = gathered(of);
+    let of = left.into_iter().map(|entry| (Scope::from(&entry.0.key), entry));
+    let of: BTreeMap<Scope, Vec<_>> = gathered(of);
     let mut still = Vec::new();
     if !of.is_empty() {
         unread = None;
     }
-    let lists = of.into_iter().map(async |((namespace, kind), changes)| {
+    let lists = of.into_iter().map(async |(scope, changes)| {
         let of: BTreeMap<&Key, &Change> = changes.iter().map(|(change, _)| (&change.key, *change)).collect();
         let check = |item: LiveItem| differs(of.get(item.key())?, Some(&item), options);
-        let checked = service.check(namespace, kind, check).await;
-        ((namespace, kind), changes, checked)
+        let checked = service.check(&scope, check).await;
+        (scope, changes, checked)
     });
-    for ((namespace, kind), changes, checked) in futures_util::future::join_all(lists).await {
-        failed.retain(|key, _| key.namespace != *namespace || key.kind != kind);
+    for (scope, changes, checked) in futures_util::future::join_all(lists).await {
+        failed.retain(|key, _| !scope.contains(key));
         match checked {
             Err(reason) => {
                 unread = Some(reason);

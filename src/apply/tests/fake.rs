@@ -334,13 +334,9 @@ impl ObjectService for Fake {
         true
     }
 
-    async fn check<T: Send>(
-        &self,
-        namespace: &Namespace,
-        _: crate::kind::KindName,
-        check: impl Fn(LiveItem) -> T + Send + Sync,
-    ) -> CheckedNamespace<T> {
-        let list = self.request(Operation::ObjectList, "LIST", &key("list"), |state| Ok(items(state, namespace)));
+    async fn check<T: Send>(&self, scope: &Scope, check: impl Fn(LiveItem) -> T + Send + Sync) -> CheckedNamespace<T> {
+        let list =
+            self.request(Operation::ObjectList, "LIST", &key("list"), |state| Ok(items(state, &scope.namespace)));
         let items = list.map_err(|error| error.to_string())?;
         let items = items.into_iter().map(|(key, item)| (key, check(item))).collect();
         Ok((items, self.state.lock().expect("unpoisoned").failed.iter().cloned().collect()))

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use trueup::api::{Failure, ListFields, RequestLimits, ResponseFormat};
+use trueup::model::Scope;
 
 use super::server::{Reply, json};
 use super::{Bench, cart, shop};
@@ -19,7 +20,7 @@ fn small(bounds: &mut RequestLimits) {
 
 async fn failure(reply: Reply, limits: fn(&mut RequestLimits)) -> (Failure, usize) {
     let bench = Bench::with(vec![reply], |settings| limits(&mut settings.bounds)).await;
-    let error = bench.reader().list(&shop(), trueup::kind::KindName::ENDPOINT, ListFields::Spec).await.unwrap_err();
+    let error = bench.reader().list(&Scope::endpoints(shop()), ListFields::Spec).await.unwrap_err();
     (error.failure, bench.server.seen().len())
 }
 
@@ -67,7 +68,7 @@ async fn an_endless_trickle_ends_with_the_total_time() {
         settings.bounds.body = usize::MAX;
     })
     .await;
-    let error = bench.reader().list(&shop(), trueup::kind::KindName::ENDPOINT, ListFields::Spec).await.unwrap_err();
+    let error = bench.reader().list(&Scope::endpoints(shop()), ListFields::Spec).await.unwrap_err();
     assert_eq!(error.failure, Failure::TimedOut(Duration::from_millis(200)));
     // What took the whole time once is not asked for again.
     assert_eq!(bench.server.seen().len(), 1);
@@ -82,7 +83,7 @@ async fn a_list_that_comes_too_slowly_is_given_up_long_before_the_whole_time() {
         settings.bounds.least = 1_000;
     })
     .await;
-    let error = bench.reader().list(&shop(), trueup::kind::KindName::ENDPOINT, ListFields::Spec).await.unwrap_err();
+    let error = bench.reader().list(&Scope::endpoints(shop()), ListFields::Spec).await.unwrap_err();
     assert!(matches!(error.failure, Failure::TooSlow { bytes: 1..1_000, .. }), "{error}");
     assert_eq!(bench.server.seen().len(), 1);
 }

@@ -180,8 +180,7 @@ async fn an_echoed_token_is_reported_nowhere() {
     .await;
     let mut output = String::new();
     for _ in 0..4 {
-        let error =
-            bench.reader().list(&shop(), trueup::kind::KindName::ENDPOINT, api::ListFields::Spec).await.unwrap_err();
+        let error = bench.reader().list(&Scope::endpoints(shop()), api::ListFields::Spec).await.unwrap_err();
         output.push_str(&format!("{error} {error:?}\n"));
     }
     let page = events::query(bench.reader(), &EventQuery::new(shop())).await.unwrap();

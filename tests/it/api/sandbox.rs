@@ -55,8 +55,7 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
         assert_eq!(stale.certainty(), Certainty::Refused, "{stale}");
 
         assert_eq!(api::referrers(reader, &cart()).await.unwrap(), []);
-        let (read, failed) =
-            api::check(reader, &shop(), trueup::kind::KindName::ENDPOINT, |item| item.key().clone()).await.unwrap();
+        let (read, failed) = api::check(reader, &Scope::endpoints(shop()), |item| item.key().clone()).await.unwrap();
         assert_eq!((read, failed.len()), ([(cart(), cart())].into(), 0));
         writer.delete(&cart(), ReferredDelete::Refused).await.unwrap();
         assert!(matches!(api::fetch_object(reader, &cart()).await, Ok(api::CurrentState::Absent)));

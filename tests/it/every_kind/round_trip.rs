@@ -88,7 +88,7 @@ impl Bench {
             .collect();
         let body = format!("{{\"items\": [{}], \"errors\": []}}", items.join(", "));
         let namespace = Namespace::parse(self.namespace()).expect("a namespace");
-        let read = api::read_list(&namespace, KindName::from(self.kind), body.as_bytes());
+        let read = api::read_list(&Scope { namespace, kind: KindName::from(self.kind) }, body.as_bytes());
         assert!(matches!(read, ListRead::Complete { .. }), "{}: {read:?}", self.kind.name);
         read
     }

@@ -33,7 +33,7 @@ pub async fn check(context: &Context, config: &Config, lists: Lists<'_>, with_to
     let Some((reader, layout)) = checked(health, "connection", connected.await) else { return };
     let first = lists.0.first().cloned().or_else(|| Namespace::parse(SYSTEM).ok());
     let Some(first) = first else { return };
-    let error = reader.list(&first, KindName::ENDPOINT, ListFields::Spec).await.err();
+    let error = reader.list(&Scope::endpoints(first.clone()), ListFields::Spec).await.err();
     if let Some(error) = &error {
         let says_it = matches!(error.failure, Failure::Tls(_) | Failure::ClientCertificate(_));
         let advice = advice(error, layout);
