@@ -175,7 +175,7 @@ impl<'a> DefinitionTarget<'a> {
         let mut edits = Vec::new();
         let mut there = Vec::new();
         for one in files {
-            let (path, now) = (Path::new(&one.path), one.text.as_bytes());
+            let (path, now) = (one.path.as_str(), one.text.as_bytes());
             match directory.read(path, limit::SAVED) {
                 Ok(before) if before == now => {}
                 Ok(_) if !arguments.overwrite => there.push(arguments.output.join(path).display().to_string()),
@@ -204,14 +204,10 @@ impl<'a> DefinitionTarget<'a> {
         let schema = format!("{:#}\n", schema::of_kinds(kinds.into_iter().map(KindName::kind), DefinitionKind::Whole));
         let new = edits.len();
         if arguments.schema.is_none() && !arguments.no_schema {
-            edits.insert(0, (Path::new(SCHEMA), FileEdit { before: Vec::new(), now: schema.into() }));
+            let before = directory.read(SCHEMA, limit::SAVED).unwrap_or_default();
+            edits.insert(0, (SCHEMA, FileEdit { before, now: schema.into() }));
         }
-        let check = |path: &Path, _: &FileEdit| directory.check_replace(path);
-        let write = |path: &Path, edit: &FileEdit| match path == Path::new(SCHEMA) {
-            true => directory.replace(path, &edit.now, FileMode::Reproducible),
-            false => directory.edit(path, edit, FileMode::Reproducible),
-        };
-        file::write_all(&edits, check, write)?;
+        file::edit_all(&directory, edits.iter().map(|(path, edit)| (*path, edit)), FileMode::Reproducible)?;
         Ok(new)
     }
 
@@ -246,8 +242,8 @@ impl<'a> DefinitionTarget<'a> {
 /// The environments beside the chosen one that read what is written in a stack: of an overlay, those that extend its own, or
 /// have its directory by whatever path.
 pub fn others<'c>(
+    context: &Context,
     (root, config): (&Path, &'c Config),
-    chosen: Option<&str>,
     overlay: Option<&str>,
 ) -> impl Iterator<Item = &'c String> {
     let real = |overlay: &str| real_path_or_given(&root.join(overlay));
@@ -256,13 +252,12 @@ pub fn others<'c>(
         here.as_ref().is_none_or(|here| config.overlays.iter().any(|overlay| real(overlay) == *here))
     };
     let others = config.environments.iter().filter(move |(_, config)| is_read(config)).map(|(name, _)| name);
-    others.filter(move |name| chosen != Some(name.as_str()))
+    others.filter(move |name| context.global.env.as_ref() != Some(*name))
 }
 
 /// Says which environments beside the chosen one get what is written.
 pub fn warn_of_others(context: &Context, (root, config): (&Path, &Config), overlay: Option<&str>) {
-    let others = others((root, config), context.global.env.as_deref(), overlay);
-    let others: Vec<String> = others.map(|other| format!("`{other}`")).collect();
+    let others: Vec<String> = others(context, (root, config), overlay).map(|other| format!("`{other}`")).collect();
     if !others.is_empty() {
         let (verb, others) = (if others.len() == 1 { "uses" } else { "use" }, others.join(", "));
         context.output.notice(&match overlay {

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::cli::{CommandResult as _, ExitStatus, Result};
-use crate::file::{self, FileError, FileMode, limit};
+use crate::file::{self, Directory, FileEdit, FileMode, limit};
 use crate::load::{self, config};
 use crate::report::text;
 
@@ -78,24 +78,24 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     file::replace(path, FileMode::Shared, write).with_status(ExitStatus::Failed)
 }
 
-/// Writes files, each by `write`. Each is checked before the first one is written.
+/// Makes the edits of files in a directory. Each is checked before the first one is written.
 ///
 /// # Errors
-/// A target cannot be replaced, and nothing was written; the disk refuses, and what was written before is named.
-pub fn write_all<T>(
-    files: &[(&Path, T)],
-    check: impl Fn(&Path, &T) -> Result<(), FileError>,
-    write: impl Fn(&Path, &T) -> Result<(), FileError>,
+/// A file cannot be replaced, and nothing was written; the disk refuses, and what was written before is named.
+pub fn edit_all<'e>(
+    directory: &Directory,
+    edits: impl Iterator<Item = (&'e str, &'e FileEdit)> + Clone,
+    content: FileMode,
 ) -> Result<()> {
-    for (path, content) in files {
-        check(path, content).with_status(ExitStatus::Failed).hint("nothing was written")?;
+    for (path, edit) in edits.clone() {
+        directory.check_edit(path, edit).with_status(ExitStatus::Failed).hint("nothing was written")?;
     }
-    for (at, (path, content)) in files.iter().enumerate() {
-        let Err(error) = write(path, content) else { continue };
+    for (at, (path, edit)) in edits.clone().enumerate() {
+        let Err(error) = directory.edit(path, edit, content) else { continue };
         return match at {
             0 => Err(error).with_status(ExitStatus::Failed).hint("nothing was written"),
             _ => {
-                let written: Vec<String> = files[..at].iter().map(|(path, _)| path.display().to_string()).collect();
+                let written: Vec<String> = edits.take(at).map(|(path, _)| path.to_owned()).collect();
                 let written = text::some_of(&written, MOST_NAMED);
                 Err(error).with_status(ExitStatus::Partly).hint(format!("already written: {written}"))
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cli::command::prelude::*;
 use crate::cli::definition_files::{others, warn_of_others};
-use crate::file::{Directory, FileEdit, FileMode};
+use crate::file::{Directory, FileMode};
 use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::load::{self, LoadOptions, Loaded, SourceMap};
@@ -84,10 +84,9 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         removals.insert(key, removal);
     }
     let root = Directory::open(&stack.loaded.root).with_status(ExitStatus::Failed)?;
-    let files: Vec<(&Path, &FileEdit)> = edits.files.iter().map(|(name, edit)| (Path::new(&**name), edit)).collect();
-    let broken_before = if files.is_empty() { BTreeSet::new() } else { broken(&stack.loaded, overlay) };
-    let put = |path: &Path, edit: &FileEdit| root.edit(path, edit, FileMode::Shared);
-    file::write_all(&files, |path, edit| root.check_edit(path, edit), |path, edit| put(path, edit))?;
+    let mut broken: Vec<&String> = others(context, (&stack.loaded.root, &stack.loaded.config), overlay).collect();
+    broken.retain(|name| !edits.files.is_empty() && loads(&stack.loaded, name));
+    file::edit_all(&root, edits.files.iter().map(|(name, edit)| (&**name, edit)), FileMode::Shared)?;
     // The lines of what is edited are others now.
     let now = load::directory(&stack.loaded.root, stack.loaded.options()).ok();
     let places = now.as_ref().map(SourceMap::new);
@@ -116,9 +115,9 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
         let not_live = now.as_ref().map(|now| not_live(one, now)).unwrap_or_default();
         left.extend(not_live.iter().map(|path| line(&one.key, path, place.clone(), why)));
     }
-    let broken = if files.is_empty() { BTreeSet::new() } else { &broken(&stack.loaded, overlay) - &broken_before };
+    broken.retain(|name| !loads(&stack.loaded, name));
     for name in &broken {
-        let flags = context.call.clone().with("env", [name.clone()]).settings();
+        let flags = context.call.clone().with("env", [(*name).clone()]).settings();
         let why = format!("trueup validate {}{flags}", safe::shell(&stack.directory));
         context.output.notice(&format!("warning: `{name}` does not load any more; to see why: {why}"));
     }
@@ -171,14 +170,10 @@ fn overlay<'l>(arguments: &AdoptArgs, context: &Context, loaded: &'l Loaded) -> 
     }
 }
 
-/// The other environments that read what is written, and do not load.
-fn broken(loaded: &Loaded, overlay: Option<&str>) -> BTreeSet<String> {
-    let loads = |name: &&String| {
-        let options = LoadOptions { environment: Some((*name).clone()), ..loaded.options().clone() };
-        load::directory(&loaded.root, &options).is_ok()
-    };
-    let others = others((&loaded.root, &loaded.config), loaded.options().environment.as_deref(), overlay);
-    others.filter(|name| !loads(name)).cloned().collect()
+/// Whether the directory loads in this environment now.
+fn loads(loaded: &Loaded, environment: &str) -> bool {
+    let options = LoadOptions { environment: Some(environment.to_owned()), ..loaded.options().clone() };
+    load::directory(&loaded.root, &options).is_ok()
 }
 
 /// The endpoints that were deleted outside.
