@@ -6,7 +6,7 @@ use crate::cli::command::prelude::*;
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::file::slashed;
 use crate::load::{self, Config, Diagnostic, Diagnostics, LoadOptions, StackFiles};
-use crate::model::{Selector, StringMap};
+use crate::model::Selector;
 use crate::report::stacks::{StackEntry, StackList};
 
 /// Lists the stacks of a repository, or those that changed since a revision.
@@ -42,13 +42,14 @@ impl Execute for StacksListArgs {
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let given = if self.directories.is_empty() { vec![PathBuf::from(".")] } else { self.directories.clone() };
-        let filter = LabelFilter::new(self.selector.as_deref())?;
+        let selector = self.selector.as_deref().map(Selector::parse).transpose();
+        let selector = selector.context("in `--selector`").with_status(ExitStatus::Usage)?.unwrap_or_default();
         let (mut roots, mut stacks, mut errors) = (Vec::new(), Vec::new(), BTreeMap::new());
         let (found, without) = targets::below_if_any(&given)?;
         for directory in found {
             let (entry, files, problems) = entry(&directory);
             errors.extend(problems.map(|problems| (entry.directory.clone(), problems)));
-            if let Some(entry) = filter.select(entry) {
+            if let Some(entry) = selected(&selector, entry) {
                 roots.push(ListedStack { directory, files });
                 stacks.push(entry);
             }
@@ -64,7 +65,7 @@ impl Execute for StacksListArgs {
             // The last stack of a directory may be the one that was removed.
             without = without.filter(|_| changed.removed.is_empty());
             let removed: Vec<StackEntry> =
-                changed.removed.into_iter().filter_map(|stack| filter.select(stack)).collect();
+                changed.removed.into_iter().filter_map(|stack| selected(&selector, stack)).collect();
             is_found |= !removed.is_empty();
             stacks = stacks
                 .into_iter()
@@ -104,34 +105,23 @@ fn check_matrix(list: &StackList) -> Result<()> {
         .hint("rename it: forges expand `$`, and control and invisible characters are not part of a name"))
 }
 
-/// Which stacks a call chooses by their labels.
-struct LabelFilter(Selector);
-
-impl LabelFilter {
-    fn new(selector: Option<&str>) -> Result<Self> {
-        let selector = selector.map(Selector::parse).transpose();
-        let selector = selector.context("in `--selector`").with_status(ExitStatus::Usage)?;
-        Ok(Self(selector.unwrap_or_default()))
+/// The stack with those of its environments whose labels meet the selector, if any do. One whose settings cannot be read
+/// stays.
+fn selected(selector: &Selector, mut stack: StackEntry) -> Option<StackEntry> {
+    let meets = |stack: &StackEntry, environment: Option<&str>| {
+        let labels = stack.labels(environment);
+        selector.matches(|key| labels.get(key))
+    };
+    if stack.error.is_some() || stack.environments.is_empty() {
+        return Some(stack).filter(|stack| stack.error.is_some() || meets(stack, None));
     }
-
-    /// The stack with those of its environments that are selected, if any is. One whose settings cannot be read stays.
-    fn select(&self, mut stack: StackEntry) -> Option<StackEntry> {
-        let meets = |stack: &StackEntry, environment: Option<&str>| {
-            let labels: StringMap = stack.labels(environment).clone().into_iter().collect();
-            self.0.matches(|key| labels.get(key))
-        };
-        if stack.error.is_some() || stack.environments.is_empty() {
-            return Some(stack).filter(|stack| stack.error.is_some() || meets(stack, None));
-        }
-        let named = std::mem::take(&mut stack.environments);
-        stack.environments = named.into_iter().filter(|name| meets(&stack, Some(name))).collect();
-        stack.environment_labels.retain(|name, _| stack.environments.contains(name));
-        let is_met = meets(&stack, None);
-        let is_selected =
-            |name: &Option<String>| name.as_ref().map_or(is_met, |name| stack.environments.contains(name));
-        stack.left.iter_mut().for_each(|left| left.retain(|left| is_selected(&left.environment)));
-        Some(stack).filter(|stack| !stack.environments.is_empty())
-    }
+    let named = std::mem::take(&mut stack.environments);
+    stack.environments = named.into_iter().filter(|name| meets(&stack, Some(name))).collect();
+    stack.environment_labels.retain(|name, _| stack.environments.contains(name));
+    let is_met = meets(&stack, None);
+    let is_selected = |name: &Option<String>| name.as_ref().map_or(is_met, |name| stack.environments.contains(name));
+    stack.left.iter_mut().for_each(|left| left.retain(|left| is_selected(&left.environment)));
+    Some(stack).filter(|stack| !stack.environments.is_empty())
 }
 
 /// The stack in a directory, the files that it reads, and why its settings cannot be read.
