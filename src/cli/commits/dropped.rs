@@ -66,13 +66,6 @@ impl Listed {
         let kinds = others.iter().zip(texts).filter_map(|(entry, text)| load::defined_kinds(&entry.path, &text));
         self.kinds.extend(kinds.flatten());
     }
-
-    /// Adds what a version of `trueup.yaml` lists for the stack.
-    fn add(&mut self, lists: Option<(BTreeSet<Namespace>, BTreeSet<KindName>)>) {
-        let (namespaces, kinds) = lists.unwrap_or_default();
-        self.namespaces.extend(namespaces);
-        self.kinds.extend(kinds);
-    }
 }
 
 /// The lists of what the stack once had, as far as `listed` and the drift state of the call show it and the filters of the
@@ -145,7 +138,11 @@ pub async fn listed_before(stack: &Stack<'_>) -> Listed {
         let of = |version: &[u8], is_unnamed| lists_of(version.to_vec(), &name, is_unnamed);
         // What names no stack in another directory may be of any.
         let is_it = |version: &[u8]| of(version, false).is_some();
-        let read = repository.versions(FILE, is_it, |version| all.add(of(version, is_named_by_call)));
+        let read = repository.versions(FILE, is_it, |version| {
+            let (namespaces, kinds) = of(version, is_named_by_call).unwrap_or_default();
+            all.namespaces.extend(namespaces);
+            all.kinds.extend(kinds);
+        });
         all.unread = read.err().map(|error| error.to_string());
         all
     })
