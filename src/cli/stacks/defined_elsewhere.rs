@@ -118,10 +118,7 @@ fn elsewhere(
         }
     }
     if let Ok(repository) = repository.open() {
-        let left_out = service.left_out(context, repository, keys);
-        // Of what git cannot show nobody knows what it defines.
-        let all = |error: GitError| keys.iter().map(|key| (key.clone(), error.to_string())).collect();
-        for (key, reason) in left_out.unwrap_or_else(all) {
+        for (key, reason) in service.left_out(context, repository, keys) {
             elsewhere.entry(key).or_insert_with(|| unknown(reason));
         }
     }
@@ -219,9 +216,7 @@ pub fn keys(
             }
         }
     }
-    let left_out = repository.map(|repository| service.left_out(context, repository, keys));
-    let all = |error: GitError| keys.iter().map(|key| (key.clone(), error.to_string())).collect();
-    for (key, reason) in left_out.into_iter().flat_map(|left_out| left_out.unwrap_or_else(all)) {
+    for (key, reason) in repository.into_iter().flat_map(|repository| service.left_out(context, repository, keys)) {
         found.entry(key).or_insert(Err(reason));
     }
     found
@@ -359,31 +354,30 @@ impl<'a> Service<'a> {
     }
 
     /// Those of `keys` that a file of another stack may define which a sparse working tree lacks, with that reason.
-    fn left_out(
-        &self,
-        context: &Context,
-        repository: &Repository,
-        keys: &[Key],
-    ) -> Result<Vec<(Key, String)>, GitError> {
-        let mut files = repository.left_out("")?;
-        files.retain(|file| file.kind == EntryKind::File && is_definition_path(&file.path));
-        if files.is_empty() {
-            return Ok(Vec::new());
-        }
-        let declared = context.tenants.declared_at(repository, &repository.head()?)?;
-        let is_of = |file: &&TreeEntry| {
-            let above = declared.iter().filter(|stack| file.path.starts_with(&stack.prefix));
-            let around = above.max_by_key(|stack| stack.prefix.len());
-            around.is_some_and(|stack| stack.stacks().map_or(true, |mut all| all.any(|(_, config)| self.is_of(config))))
+    fn left_out(&self, context: &Context, repository: &Repository, keys: &[Key]) -> Vec<(Key, String)> {
+        let found = || -> Result<_, GitError> {
+            let mut files = repository.left_out("")?;
+            files.retain(|file| file.kind == EntryKind::File && is_definition_path(&file.path));
+            if files.is_empty() {
+                return Ok(Vec::new());
+            }
+            let declared = context.tenants.declared_at(repository, &repository.head()?)?;
+            let is_of = |file: &&TreeEntry| {
+                let above = declared.iter().filter(|stack| file.path.starts_with(&stack.prefix));
+                let around = above.max_by_key(|stack| stack.prefix.len()).map(|stack| stack.stacks());
+                around.is_some_and(|stacks| stacks.map_or(true, |mut all| all.any(|(_, config)| self.is_of(config))))
+            };
+            let files: Vec<&TreeEntry> = files.iter().filter(is_of).collect();
+            let (wanted, mut found) = (WantedKeys::new(keys), Vec::new());
+            for (file, bytes) in files.iter().zip(repository.contents(&files)?) {
+                let reason = format!("`{}` may define it, and the sparse working tree lacks that file", file.path);
+                let may = wanted.defined_in(&file.path, &bytes).into_keys();
+                found.extend(may.map(|key| (key.clone(), reason.clone())));
+            }
+            Ok(found)
         };
-        let files: Vec<&TreeEntry> = files.iter().filter(is_of).collect();
-        let (wanted, mut found) = (WantedKeys::new(keys), Vec::new());
-        for (file, bytes) in files.iter().zip(repository.contents(&files)?) {
-            let reason = format!("`{}` may define it, and the sparse working tree lacks that file", file.path);
-            let may = wanted.defined_in(&file.path, &bytes).into_keys();
-            found.extend(may.map(|key| (key.clone(), reason.clone())));
-        }
-        Ok(found)
+        // Of what git cannot show nobody knows what it defines.
+        found().unwrap_or_else(|error| keys.iter().map(|key| (key.clone(), error.to_string())).collect())
     }
 
     /// Whether a stack with these settings can be for this service.
