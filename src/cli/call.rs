@@ -2,17 +2,15 @@
 //! the flags from here, by the ids of their arguments, so that a new flag is in all of them or in none.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use clap::ArgMatches;
 
 use crate::cli::environment::ProcessEnvironment;
+use crate::cli::prelude::*;
 use crate::cli::{CommandError, Result};
 use crate::file::real_path_or_given;
-use crate::load::{self, LoadOptions, SecretVariables};
-use crate::report::safe;
+use crate::load::SecretVariables;
 
 /// The global flags that decide which settings, service and state a command uses, in the order of a proposed command.
 const SETTINGS: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \

@@ -2,9 +2,7 @@
 //! endpoints and namespaces of the definitions here, runs, environments, operations. Nothing is asked
 //! of the service, and what cannot be read is not offered.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 
 use clap::{Command, ValueHint};
 use clap_complete::CompleteEnv;
@@ -13,13 +11,12 @@ use clap_complete::env::Shells;
 
 use crate::api::TABLE;
 use crate::cli::ProcessEnvironment;
+use crate::cli::prelude::*;
 use crate::journal;
 use crate::kind;
-use crate::load::{self, LoadOptions};
+use crate::model::Layout;
 use crate::model::policy::{GuardName, KeyAllowance};
-use crate::model::{Key, Layout};
 use crate::report::objects::Column;
-use crate::report::safe;
 use crate::state::{Location, StateStore};
 
 /// The variable by which a script asks for completions: never set by anything else.

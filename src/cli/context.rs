@@ -4,24 +4,22 @@
 //! that the command starts, and stops them when the command has ended, however it ended.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, RequestIds, Secret, TraceParent};
 use crate::cli::args::GlobalArgs;
+use crate::cli::prelude::*;
 use crate::cli::stacks::declared::{self, Declared};
 use crate::cli::{Call, CommandError, Output, ProcessEnvironment, aside};
 use crate::git::{GitEnvironment, GitError, Repository};
-use crate::load::{Config, Diagnostics, RenderOptions};
+use crate::load::{Diagnostics, RenderOptions};
 use crate::model::policy::Policy;
-use crate::model::{Key, Namespace};
 use crate::plan::MatchedFilters;
-use crate::report::{Palette, TextView};
+use crate::report::Palette;
 use crate::sandbox::Running;
 use crate::state::StateStore;
 use crate::transport::Proxies;

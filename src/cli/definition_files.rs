@@ -1,21 +1,18 @@
 //! Definition files as `pull` and `import` write them: where each is written, whether a load reads it back as the
 //! same endpoint, and how they are written without replacing another's work.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::args::DefinitionFileArgs;
 use crate::cli::call::Call;
 use crate::cli::definition::{self, DefinitionOptions};
+use crate::cli::prelude::*;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
-use crate::file::{FileEdit, FileMode, limit, real_path_or_given, slashed};
-use crate::kind::KindName;
-use crate::load::config::{self, FileGlobs};
-use crate::load::{self, Config, LoadOptions, SourceFile};
-use crate::model::{Definition, Key, Object, SourceLocation, gathered};
+use crate::file::{FileEdit, FileMode, real_path_or_given, slashed};
+use crate::load::SourceFile;
+use crate::load::config::FileGlobs;
+use crate::model::{Definition, Object, SourceLocation, gathered};
 use crate::report::schema::{self, DefinitionKind};
-use crate::report::{safe, text};
 
 /// The schema's copy in the directory that is written; hidden, so that it is not taken for a definition.
 const SCHEMA: &str = ".trueup.schema.json";

@@ -1,13 +1,10 @@
 //! Where a check keeps its drift state: in the file that the call names, or in the state store that it names, where
 //! every runner finds it. Checkers that share a stack, such as its shards, change it one after the other.
 
-use std::path::PathBuf;
-
-use anyhow::Context as _;
-
+use crate::cli::prelude::*;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Stack, aside, file, settings};
 use crate::drift::{DriftState, DriftStateError, DriftStateOwner};
-use crate::file::{Directory, FileMode, limit, read_own};
+use crate::file::{Directory, FileMode, read_own};
 use crate::report::document;
 use crate::state::{Bucket, StateStore, Tag};
 

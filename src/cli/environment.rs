@@ -1,18 +1,15 @@
 //! The environment of the process: variables, terminal, clock, randomness. It is read only here, and passed
 //! down as values.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use terminal_size::terminal_size_of;
 
+use crate::cli::prelude::*;
 use crate::file::{real_path, slashed};
-use crate::load;
-use crate::report::safe;
 
 /// Columns without a terminal.
 const WIDTH: usize = 100;

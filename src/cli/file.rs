@@ -1,14 +1,11 @@
 //! Files that the caller names: inputs are bounded, and outputs never follow a link.
 
 use std::io::{self, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::Component;
 
-use anyhow::Context as _;
-
+use crate::cli::prelude::*;
 use crate::cli::{CommandResult as _, ExitStatus, Result};
-use crate::file::{self, Directory, FileEdit, FileMode, limit};
-use crate::load::{self, config};
-use crate::report::text;
+use crate::file::{self, Directory, FileEdit, FileMode};
 
 /// Files that are named where others could not be written.
 const MOST_NAMED: usize = 20;

@@ -52,6 +52,21 @@ use tokio::runtime::Runtime;
 
 use crate::report::{self, safe};
 
+/// What most files of the command line need from outside of it; what they need of each other, each names itself.
+mod prelude {
+    pub(super) use std::collections::{BTreeMap, BTreeSet};
+    pub(super) use std::path::{Path, PathBuf};
+
+    pub(super) use anyhow::Context as _;
+
+    pub(super) use crate::file::limit;
+    pub(super) use crate::kind::KindName;
+    pub(super) use crate::load::{self, Config, LoadOptions, config};
+    pub(super) use crate::model::{Key, Namespace};
+    pub(super) use crate::plan::Plan;
+    pub(super) use crate::report::{TextView, safe, text};
+}
+
 /// Runs the program with these arguments, the first being its own name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     end_with_one_line();

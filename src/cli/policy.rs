@@ -1,21 +1,16 @@
 //! The policy of a call: limits from outside the repository (`--policy` or `TRUEUP_POLICY`), which can
 //! only tighten what a configuration says. A policy that is named and cannot be read is an error.
 
-use std::collections::BTreeSet;
-use std::path::Path;
 use std::rc::Rc;
 
-use anyhow::Context as _;
-
 use crate::cli::context::PolicyFile;
+use crate::cli::prelude::*;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, settings};
 use crate::file::{self, real_path_or_given};
 use crate::journal::{self, JournalError};
-use crate::load::{Config, config};
 use crate::model::policy::{GateMode, Policy, Prune, SettingChange, Violation, changes};
-use crate::model::{Key, Namespace};
-use crate::plan::{ActionKind, Plan, UndoneRun};
-use crate::report::{document, safe};
+use crate::plan::{ActionKind, UndoneRun};
+use crate::report::document;
 use crate::run::RunRecord;
 
 /// The variable that names a policy.

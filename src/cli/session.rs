@@ -3,14 +3,11 @@
 //! needs: the plan, the places and attribution of its changes, the view of a report, and the connection to apply it with.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-
-use anyhow::Context as _;
 
 use crate::api::{self, PendingLists, Reader};
 use crate::cli::args::{ChangeArgs, ScopeArgs};
 use crate::cli::commits::{applied, base, dropped};
+use crate::cli::prelude::*;
 use crate::cli::stacks::declared;
 use crate::cli::stacks::defined_elsewhere::{self, Definitions, Referrers};
 use crate::cli::stacks::shard;
@@ -19,18 +16,15 @@ use crate::cli::{
     stack,
 };
 use crate::drift::{DriftState, Shard};
-use crate::file::limit;
 use crate::journal::{JournalError, RunOwner};
-use crate::kind::KindName;
-use crate::load::{self, Config, Diagnostic, DirectoryKeys, LoadOptions, SourceMap, StackFiles, config};
+use crate::load::{Diagnostic, DirectoryKeys, SourceMap, StackFiles};
 use crate::model::policy::Prune;
-use crate::model::{Key, ListRead, Live, Namespace, RelatedObject, Scope, Snapshot, SourceLocation};
+use crate::model::{ListRead, Live, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
-    self, ActionKind, Allowances, ChangePlaces, FieldChange, NamedCommits, Note, Plan, PlanBuilder, PlanInput,
-    PlanOrigin, PlanSettings, PlanSource, ScopeRead, ScopeState,
+    self, ActionKind, Allowances, ChangePlaces, FieldChange, NamedCommits, Note, PlanBuilder, PlanInput, PlanOrigin,
+    PlanSettings, PlanSource, ScopeRead, ScopeState,
 };
 use crate::report::facts::edits;
-use crate::report::{TextView, safe};
 use crate::run::RunRecord;
 use crate::state::StateStore;
 

@@ -2,25 +2,23 @@
 //! which configuration applies, which service is used and whether it receives the token, which state store, and by which flags a
 //! proposed command finds them again.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
 use jiff::Timestamp;
 
 use crate::api::BaseUrl;
+use crate::cli::prelude::*;
 use crate::cli::stacks::declared;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, aside};
 use crate::file::{FileError, real_path, real_path_or_given, slashed};
 use crate::journal::{JournalError, RunOwner};
-use crate::load::config::{self, DEFAULT_CONCURRENCY};
-use crate::load::{self, Config, LoadOptions, Loaded, StackFile};
+use crate::load::config::DEFAULT_CONCURRENCY;
+use crate::load::{Loaded, StackFile};
 use crate::model::policy::{Violation, consents};
 use crate::model::{Layout, Name};
-use crate::plan::{Allowances, Ignore, ONLY_THIS_CHANGE, Plan, PlanOrigin};
+use crate::plan::{Allowances, Ignore, ONLY_THIS_CHANGE, PlanOrigin};
+use crate::report::document;
 use crate::report::facts::plan::prune_flags;
-use crate::report::{TextView, document, safe};
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 
 /// The options of every load, from flags and environment.

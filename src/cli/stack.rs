@@ -1,22 +1,16 @@
 //! The definitions that a command works with: the directory of the stack, everything that is loaded from it,
 //! and the changes that the filters of the call select.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-
-use anyhow::Context as _;
-
 use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::{DefinedKeys, LazyRepository};
+use crate::cli::prelude::*;
 use crate::cli::{Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, file, policy, settings};
 use crate::drift::STACK_FLAGS;
-use crate::file::{limit, real_path, slashed};
-use crate::kind::KindName;
-use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
+use crate::file::{real_path, slashed};
+use crate::load::{Diagnostic, Diagnostics, Loaded};
+use crate::model::Live;
 use crate::model::policy::{SafetySettings, SettingChange, changes};
-use crate::model::{Live, Namespace};
-use crate::plan::{MatchedFilters, Plan, Selection, UnmatchedFilter};
-use crate::report::safe;
+use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 
 /// The filters of a call.
 const FILTERS: &str = "only except namespace selector";

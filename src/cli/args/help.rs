@@ -2,15 +2,13 @@
 //! options, which have a page of their own, and what people of other tools type by habit.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
+use crate::cli::prelude::*;
 use crate::cli::{CommandError, command};
-use crate::load::{self, config};
-use crate::report::safe;
 
 /// Where the global options are.
 const OPTIONS: &str = "Global options: trueup help options";

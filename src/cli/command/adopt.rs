@@ -1,16 +1,14 @@
 //! `pull --drift`: the definitions adopt the values that were changed outside; in an environment its overlay does. The
 //! files are edited in place, and what cannot be edited in place is reported.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::cli::command::prelude::*;
 use crate::cli::definition_files::{others, warn_of_others};
 use crate::file::{Directory, FileMode};
 use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
-use crate::load::{self, LoadOptions, Loaded, SourceMap};
+use crate::load::{Loaded, SourceMap};
 use crate::model::{Field, Json, Live, LiveItem};
-use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, Note, Plan, Unchangeable};
+use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, Note, Unchangeable};
 
 /// What `pull --drift` takes beside its filters.
 #[derive(Debug, Args)]

@@ -7,7 +7,6 @@ use crate::cli::run::{self, PendingRun, RunLimits, approval, document};
 use crate::cli::stacks::targets::{self, Targets};
 use crate::cli::stacks::{defined_elsewhere, rollout};
 use crate::journal;
-use crate::plan::Plan;
 use crate::report;
 use crate::report::facts::plan::prune_flags;
 use crate::run::{RunDocument, RunStatus, RunSummary};

@@ -2,7 +2,6 @@
 
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
 use crate::cli::command::prelude::*;
-use crate::load;
 use crate::model::{self, Json, Layout};
 use crate::report::operations::{self, OperationList};
 

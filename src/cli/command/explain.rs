@@ -3,9 +3,9 @@
 
 use crate::cli::command::prelude::*;
 use crate::kind;
-use crate::load::config::{self, Config, LayerName};
+use crate::load::ExplainedSetting;
+use crate::load::config::{Config, LayerName};
 use crate::load::explain::ExplainedDefinition;
-use crate::load::{self, ExplainedSetting, LoadOptions};
 use crate::model::{Json, SourceLocation};
 use crate::report::explanation::Explanation;
 use crate::report::kinds::{self, Described, UnknownField};

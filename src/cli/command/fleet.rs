@@ -1,7 +1,6 @@
 //! `fleet report`: the checks of several files as one report, such as those of the shards of a fleet. Only files are read, and
 //! what is wrong with one of them is a part of the report.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::SignedDuration;

@@ -2,7 +2,6 @@
 
 use crate::cli::command::prelude::*;
 use crate::file::{Directory, FileError, FileMode};
-use crate::load;
 
 /// Writes definitions in canonical form.
 ///

@@ -1,12 +1,9 @@
 //! `get`: shows live endpoints as a table, as definitions or as JSON. It reads whole namespaces, as every command
 //! does, so that an endpoint that is not shown is not there.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::cli::args;
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
-use crate::load::{self, Config};
 use crate::model::{ListRead, Live, LiveItem};
 use crate::plan::{Selection, UnmatchedFilter};
 use crate::report::facts::unread;

@@ -1,7 +1,5 @@
 //! `import`: objects that another tool manages, as definitions. Nothing is asked of the service.
 
-use std::collections::BTreeSet;
-
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::DefinitionTarget;

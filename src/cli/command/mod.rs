@@ -36,9 +36,6 @@ use crate::cli::{Context, ExitStatus, Result};
 
 /// What most commands need, as the commands of cargo have it.
 mod prelude {
-    pub(super) use std::path::{Path, PathBuf};
-
-    pub(super) use anyhow::Context as _;
     pub(super) use clap::{Args, Subcommand, ValueEnum};
     pub(super) use clap_complete::engine::ArgValueCompleter;
 
@@ -47,16 +44,15 @@ mod prelude {
         ApprovalArgs, ChangeArgs, ColumnArgs, DefinitionFileArgs, FilterArgs, GlobalOptions, LiveArgs, ReportFileArgs,
         SERVICE, SETTINGS, ScopeArgs, StacksArgs, formats, kind_name, namespace, output_file,
     };
+    pub(super) use crate::cli::prelude::*;
     pub(super) use crate::cli::run::interrupt;
     pub(super) use crate::cli::stacks::targets;
     pub(super) use crate::cli::{
         CommandError, CommandResult as _, Connection, Context, Execute, ExitStatus, LiveSource, Result, Session,
         SessionOptions, Stack, completer, file, output, plan_errors, policy, service, session, settings, stack,
     };
-    pub(super) use crate::file::limit;
-    pub(super) use crate::kind::KindName;
-    pub(super) use crate::model::{Key, Namespace, Scope};
-    pub(super) use crate::report::{Format, Report, TextView, safe, text};
+    pub(super) use crate::model::Scope;
+    pub(super) use crate::report::{Format, Report};
 }
 
 const EXAMPLES: &str = "\

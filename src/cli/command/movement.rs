@@ -1,14 +1,12 @@
 //! `move`: transfers live endpoints from one stack to another. It may come before or after their definitions move.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
 use crate::cli::run::{PendingRun, RunLimits};
 use crate::cli::stacks::declared;
-use crate::load::{self, Config, LoadOptions, Loaded};
+use crate::load::Loaded;
 use crate::model::{Desired, Name};
-use crate::plan::{self, MoveError, MoveInput, Note, Plan, PlanOrigin, Selection};
+use crate::plan::{self, MoveError, MoveInput, Note, PlanOrigin, Selection};
 use crate::report::fleet;
 
 /// Transfers live objects from one stack to another.

@@ -3,7 +3,7 @@
 use crate::cli::command::prelude::*;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member, StackResult};
 use crate::cli::stacks::targets::{Target, Targets};
-use crate::plan::{Digest, Plan};
+use crate::plan::Digest;
 use crate::report::facts::plan::prune_flags;
 use crate::report::fleet::{FleetCommand, StackReport};
 use crate::report::left_out;

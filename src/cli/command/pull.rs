@@ -1,8 +1,6 @@
 //! `pull`: writes live endpoints as definition files, one file each, and leaves out what a later load would
 //! refuse or read differently. With `--drift` it edits existing definitions instead: see `adopt`.
 
-use std::collections::BTreeSet;
-
 use crate::cli::command::adopt::{self, AdoptArgs};
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};

@@ -11,7 +11,7 @@ use crate::cli::output::progress::RunProgress;
 use crate::cli::run::rehearsal::{self, NoRecorder};
 use crate::journal;
 use crate::model::Clock;
-use crate::plan::{Allowances, Approval, GuardName, Ignore, Plan};
+use crate::plan::{Allowances, Approval, GuardName, Ignore};
 use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;
 

@@ -1,7 +1,5 @@
 //! `rollback`: plans the restoration of what a run changed, and saves or applies that plan.
 
-use std::collections::BTreeSet;
-
 use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::command::prelude::*;

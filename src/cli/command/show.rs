@@ -3,7 +3,7 @@
 use crate::cli::command::prelude::*;
 use crate::cli::run::document;
 use crate::model::{Snapshot, kind_of};
-use crate::plan::{Plan, ServiceId};
+use crate::plan::ServiceId;
 use crate::report::objects::ObjectListing;
 use crate::run::{RUN_KIND, RunDocument};
 

@@ -1,11 +1,9 @@
 //! `stacks`: lists the stacks of a repository, or those that changed since a revision.
 
-use std::collections::BTreeMap;
-
 use crate::cli::command::prelude::*;
 use crate::cli::stacks::changed::{self, ListedStack};
 use crate::file::slashed;
-use crate::load::{self, Config, Diagnostic, Diagnostics, LoadOptions, StackFiles};
+use crate::load::{Diagnostic, Diagnostics, StackFiles};
 use crate::model::Selector;
 use crate::report::stacks::{StackEntry, StackList};
 

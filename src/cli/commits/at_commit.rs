@@ -2,17 +2,12 @@
 //! cannot show (a link, a submodule, a file beyond the limits, a directory whose new name is not
 //! known) is an error and never an absence.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
 use crate::api::BaseUrl;
+use crate::cli::prelude::*;
 use crate::cli::stacks::declared;
-use crate::file::{Directory, limit, real_path};
+use crate::file::{Directory, real_path};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{
-    self, Config, Diagnostics, LoadOptions, Loaded, SourceFile, StackFile, UndefinedEnvironment, is_hidden, is_source,
-};
-use crate::model::Key;
+use crate::load::{Diagnostics, Loaded, SourceFile, StackFile, UndefinedEnvironment, is_hidden, is_source};
 
 /// The name of the settings file.
 const SETTINGS: &str = load::config::FILE;

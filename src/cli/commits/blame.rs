@@ -2,12 +2,11 @@
 //! named: a file that was moved, a definition that was added again, a name that comes from a variable,
 //! a removal that is not committed, or a history that is too long leave it open.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use crate::cli::prelude::*;
 use crate::git::{ChangedFile, GitError, HistoryCommit, Repository};
 use crate::load::{WantedKeys, is_definition_path};
-use crate::model::Key;
 use crate::plan::Commit;
 
 /// Definitions whose removal is searched for.

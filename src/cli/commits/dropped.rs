@@ -1,19 +1,16 @@
 //! Namespaces and kinds that a stack once had and that `trueup.yaml` no longer lists. What the stack still owns of them
 //! is outside of every plan, so a report has to name it.
 
-use std::collections::BTreeSet;
-
 use crate::api::BaseUrl;
 use crate::cli::commits::base;
+use crate::cli::prelude::*;
 use crate::cli::stacks::{declared, shard};
 use crate::cli::{Stack, aside, settings};
 use crate::drift::{DriftState, Shard};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::kind::KindName;
 use crate::load::config::{FILE, lists_of};
-use crate::load::{self, Config};
-use crate::model::{Namespace, Scope};
-use crate::plan::{NamedCommits, Note, Plan};
+use crate::model::Scope;
+use crate::plan::{NamedCommits, Note};
 
 /// Namespaces and kinds that a stack had.
 #[derive(Debug, Default)]

@@ -1,16 +1,13 @@
 //! Definitions that were in a file outside of the stack and are in the stack now: moving a file
 //! does not change what it defines, so a commit that has them elsewhere knows them, too.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-
 use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, Result, StackRoot, unreadable};
+use crate::cli::prelude::*;
 use crate::cli::stacks::declared;
-use crate::file::limit;
 use crate::git::{EntryKind, TreeEntry};
-use crate::load::{self, Config, Diagnostics, Loaded, SourceFile, WantedKeys, is_hidden, is_source};
-use crate::model::{Definition, Desired, Key};
+use crate::load::{Diagnostics, Loaded, SourceFile, WantedKeys, is_hidden, is_source};
+use crate::model::{Definition, Desired};
 
 impl CommitLookup<'_> {
     /// What the commit defines in the stack, and what it defines of these keys in files outside of it which are not there any

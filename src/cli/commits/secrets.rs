@@ -1,14 +1,12 @@
 //! Where the secrets are that a plan or a journal names by their digests: in the definitions of now, or in those of a commit
 //! that was applied.
 
-use std::collections::BTreeSet;
-
 use super::at_commit::CommitLookup;
 use crate::cli::context::LazyRepository;
+use crate::cli::prelude::*;
 use crate::cli::{Context, settings};
-use crate::load;
 use crate::model::{Desired, Ownership, SealedSecrets};
-use crate::plan::{Change, Plan, PlanOrigin};
+use crate::plan::{Change, PlanOrigin};
 use crate::run::RunRecord;
 
 /// The definitions that may have the secrets of the objects that a run wrote over: those of the working directory, and those

@@ -7,20 +7,18 @@ pub mod activity;
 pub mod progress;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use anyhow::Context as _;
 use clap::ArgMatches;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 use crate::cli::args::{Color, GlobalArgs, ReportFileArgs, WrittenReport};
+use crate::cli::prelude::*;
 use crate::cli::{CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result, file};
 use crate::model::share::locked;
-use crate::report::{self, Charset, Format, LineSource, Palette, Report, Role, TextView, safe};
+use crate::report::{self, Charset, Format, LineSource, Palette, Report, Role};
 
 /// The two streams of a command.
 #[derive(Debug, Clone)]

@@ -7,9 +7,7 @@ pub mod interrupt;
 pub mod rehearsal;
 pub mod trigger;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use tokio::sync::watch;
 
@@ -18,18 +16,18 @@ use crate::apply::{self, ApplyOptions, PollPolicy};
 use crate::cli::args::{ApplyArgs, ApprovalArgs, ScopeArgs};
 use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
+use crate::cli::prelude::*;
 use crate::cli::{
     CommandError, CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions,
     aside, file, output, plan_errors, policy, settings,
 };
 use crate::gate;
 use crate::journal::{self, Journal};
-use crate::load::Config;
 use crate::model::policy::{GateMode, Gates, Safeguards};
-use crate::model::{Clock, Key, Live, RunId, Scope};
-use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, Plan, WrittenReference};
+use crate::model::{Clock, Live, RunId, Scope};
+use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, WrittenReference};
 use crate::report::facts::plan::resume_of;
-use crate::report::{self, Applied, Format, TextView};
+use crate::report::{self, Applied, Format};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.

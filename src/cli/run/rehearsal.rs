@@ -1,14 +1,12 @@
 //! What a rehearsal needs: a copy of live as seeds of an embedded service, the faults to inject, and a
 //! recorder that stores nothing, because a rehearsal is never resumed.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::path::Path;
 
+use crate::cli::prelude::*;
 use crate::cli::{CommandResult as _, ExitStatus, Result};
-use crate::kind::KindName;
-use crate::model::{Json, Key, Name, Namespace, RelatedObject, Snapshot, SnapshotItem};
-use crate::plan::{Action, BlockReason, Plan};
+use crate::model::{Json, Name, RelatedObject, Snapshot, SnapshotItem};
+use crate::plan::{Action, BlockReason};
 use crate::run::{ChangeStep, Intent, RunClosing, RunRecorder, Urgency};
 use crate::sandbox::{self, Scenario, Seed, SeedMetadata, ViewReference};
 

@@ -3,7 +3,6 @@
 
 pub mod token;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -11,10 +10,9 @@ use jiff::Timestamp;
 use crate::api::{self, BaseUrl, Identity, RateLimit, Reader, Secret, Timing, TlsTrust, Writer};
 use crate::cli::context::EmbeddedService;
 use crate::cli::output::activity::{self, Activity};
+use crate::cli::prelude::*;
 use crate::cli::settings::{self, Address, ServiceLocation};
 use crate::cli::{CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, file};
-use crate::file::limit;
-use crate::load::Config;
 use crate::model::{Clock, Layout};
 use crate::plan;
 use crate::sandbox::{self, RequiredToken, Running, SandboxOptions, Scenario, Storage};

@@ -2,12 +2,10 @@
 //! environment whose name begins with `TRUEUP_TOKEN`. Never an argument, a command or the configuration.
 //! `NAME_FILE` replaces the variable `NAME` where a secret is mounted as a file.
 
-use std::path::Path;
-
 use crate::cli::args::GlobalArgs;
+use crate::cli::prelude::*;
 use crate::cli::settings::{self, Address};
 use crate::cli::{Context, ProcessEnvironment, Result, file};
-use crate::file::limit;
 use crate::load::config::DEFAULT_TOKEN_VARIABLE as VARIABLE;
 
 /// The variable of other tools, looked at last.

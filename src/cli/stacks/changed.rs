@@ -1,21 +1,16 @@
 //! Which stacks changed since a revision: a file that their load reads differs from that at the merge base. What is
 //! not committed counts, too.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
-use std::path::{Path, PathBuf};
 
 use crate::cli::commits::base;
 use crate::cli::context::LazyRepository;
+use crate::cli::prelude::*;
 use crate::cli::stacks::{declared, defined_elsewhere};
 use crate::cli::{Context, Result, settings};
-use crate::file::{limit, real_path_or_given, slashed};
+use crate::file::{real_path_or_given, slashed};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::kind::KindName;
-use crate::load::{
-    self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config, is_definition_path, is_hidden, is_source,
-};
-use crate::model::Key;
+use crate::load::{SourceFile, StackFiles, StackPath, is_definition_path, is_hidden, is_source};
 use crate::model::policy::Prune;
 use crate::report::stacks::{ALLOW_EMPTY, EnvironmentSettings, LeftObjects, StackChange, StackEntry};
 

@@ -2,14 +2,13 @@
 //! `trueup.yaml`, or why they cannot be read. What asks for the other stacks of a repository asks here; `move` looks for one stack by itself, with the variables of its call.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::file::{Directory, limit, slashed};
+use crate::cli::prelude::*;
+use crate::file::{Directory, slashed};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{self, Config, DirectoryKeys, LoadOptions, StackFiles, config};
-use crate::model::{Desired, Key};
+use crate::load::{DirectoryKeys, StackFiles};
+use crate::model::Desired;
 use crate::plan;
 
 /// The directories of one repository, which all stacks of a command share.

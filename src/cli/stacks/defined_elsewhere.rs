@@ -2,19 +2,16 @@
 //! moved from one stack to another must not cost the object, so its delete is blocked until that stack owns it. What cannot be
 //! read and may define the object blocks its delete with the reason.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-
 use crate::api::BaseUrl;
 use crate::cli::context::LazyRepository;
+use crate::cli::prelude::*;
 use crate::cli::stacks::declared::{self, DeclaredDirectory, Referrer};
 use crate::cli::{Context, Result, policy, settings};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{Config, WantedKeys, config, is_definition_path};
+use crate::load::{WantedKeys, is_definition_path};
+use crate::model::RelatedObject;
 use crate::model::policy::Prune;
-use crate::model::{Key, RelatedObject};
-use crate::plan::{BlockReason, BrokenReference, Change, KeyAllowance, Note, Plan, Unchangeable};
-use crate::report::safe;
+use crate::plan::{BlockReason, BrokenReference, Change, KeyAllowance, Note, Unchangeable};
 
 /// What a plan has of the definitions of its own stack as they are now.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,13 @@
 //! A command about several stacks: each has a context of its own, all of one service share its limits, and many are
 //! worked on at the same time. What goes wrong with one is its own result.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use futures_util::StreamExt as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::{DefinedKeys, StackEnvironment, Tenants};
+use crate::cli::prelude::*;
 use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::declared;
 use crate::cli::stacks::shard;
@@ -16,11 +15,11 @@ use crate::cli::stacks::targets::Target;
 use crate::cli::{CommandError, Context, ExitStatus, Result, service, settings};
 use crate::drift::Shard;
 use crate::file::{exists, slashed, with_slashes};
-use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
-use crate::model::{Key, Namespace, grouped};
+use crate::load::{SourceMap, UndefinedEnvironment};
+use crate::model::grouped;
 use crate::plan::MatchedFilters;
+use crate::report::document;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
-use crate::report::{TextView, document, safe, text};
 
 /// Stacks that an error about several names.
 const NAMED: usize = 12;

@@ -2,13 +2,11 @@
 //! of a single stack, whatever the others do. Each is given by a hash of its own, so that a new one moves no other, and
 //! another number of checkers moves no more than it must.
 
-use std::collections::BTreeSet;
-
 use sha2::{Digest as _, Sha256};
 
+use crate::cli::prelude::*;
 use crate::cli::{ProcessEnvironment, Result};
 use crate::drift::{MOST_SHARDS, Shard};
-use crate::model::Namespace;
 
 /// A shard of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,11 @@
 //! Which stacks a command is about: one, or several by their directories, by `--recursive`, or by the environments of
 //! `--env all`.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
 use crate::cli::args::StacksArgs;
 use crate::cli::context::StackEnvironment;
+use crate::cli::prelude::*;
 use crate::cli::{CommandError, Context, Result, settings};
 use crate::file::real_path_or_given;
-use crate::load::{self, LoadOptions, config};
 use crate::model::grouped;
 use crate::report::fleet;
 

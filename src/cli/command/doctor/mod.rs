@@ -3,15 +3,12 @@
 
 mod service;
 
-use std::collections::BTreeSet;
-
 use crate::api::Secret;
 use crate::cli::command::prelude::*;
 use crate::cli::service::token;
 use crate::cli::settings::{ServiceLocation, VARIABLES};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
-use crate::load::{self, Config, config};
 use crate::report::facts::plan;
 use crate::report::health::{Health, HealthStatus};
 use crate::state::StateStore;

@@ -1,8 +1,6 @@
 //! The checks that need the service: connection, clock, token, and each namespace. One cause is reported once: what stops every
 //! request ends the checks that need one.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use jiff::Timestamp;
 
 use super::checked;
@@ -10,7 +8,6 @@ use crate::api::{ApiError, Failure, ListFields, Reader};
 use crate::cli::command::prelude::*;
 use crate::cli::service;
 use crate::gate;
-use crate::load::Config;
 use crate::model::policy::{GateMode, Gates};
 use crate::model::{Layout, ListRead, LiveItem};
 use crate::report::facts::unread;

@@ -1,7 +1,6 @@
 //! Events one after the other, in batches, in bounded memory: a batch is written before the next one
 //! is fetched.
 
-use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::EventsRequest;
@@ -10,7 +9,7 @@ use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::command::prelude::*;
 use crate::cli::output::WriteStatus;
 use crate::report::event_list::EventList;
-use crate::report::text::{self, digits};
+use crate::report::text::digits;
 
 /// Lists the events that a question asks for.
 pub async fn run(mut question: EventsRequest<'_>, reader: &Reader) -> Result<ExitStatus> {

@@ -3,7 +3,6 @@
 use super::Forge;
 use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
-use crate::load::config;
 use crate::model::Name;
 
 /// The service of the example pipelines.

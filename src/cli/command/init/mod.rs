@@ -4,13 +4,11 @@ mod files;
 
 use files::{NewFile, NewStack};
 
-use std::collections::BTreeSet;
-
 use crate::api::BaseUrl;
 use crate::cli::Call;
 use crate::cli::command::prelude::*;
 use crate::file::FileMode;
-use crate::load::{self, Config, Loaded, StackFile, config};
+use crate::load::{Loaded, StackFile};
 use crate::model::Name;
 
 /// The namespace of the example where none is given.
