@@ -1,11 +1,8 @@
 //! The view of DDoS events: a table of them, one with its attachments, an edit before it is sent, and a conflict with an
 //! edit that was made meanwhile.
 
-use std::collections::BTreeSet;
-
 use super::facts::unit;
 use crate::api::ddos::{Attachment, DdosEdit, DdosEvent};
-use crate::model::Json;
 use crate::report::prelude::*;
 
 /// DDoS events.

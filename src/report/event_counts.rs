@@ -1,7 +1,6 @@
 //! Counts of security events: bars for the values of each field, one row a value, the most frequent first, the rest as one
 //! row; and the same as JSON. Bars are drawn in eighths of a column, or in whole ones where only ASCII can be shown.
 
-use jiff::Timestamp;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 

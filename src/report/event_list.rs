@@ -4,7 +4,6 @@
 use super::error::ErrorReport;
 use super::text::draw::{self, Widths};
 use crate::api::events::{Event, EventQuery};
-use crate::model::Json;
 use crate::report::prelude::*;
 
 /// The columns of the table where none are asked for, with their headings.

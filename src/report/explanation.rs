@@ -3,7 +3,7 @@
 use super::kinds::Described;
 use crate::load::ExplainedSetting;
 use crate::load::explain::{ExplainedDefinition, ExplainedValue, ValueSource};
-use crate::model::{Json, SourceLocation};
+use crate::model::SourceLocation;
 use crate::report::prelude::*;
 
 /// An answer of `explain`.

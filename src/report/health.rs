@@ -1,7 +1,5 @@
 //! What a check of the set-up found: a line for each check, with what to do about it, as text and as JSON.
 
-use std::io::{self, Write};
-
 use crate::report::prelude::*;
 
 /// How a check ended.

@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-
 use crate::api::{Exchange, Retry};
 use crate::report::prelude::*;
 use crate::run::RunEvent;

@@ -1,7 +1,5 @@
 //! The kinds of the API, and what the fields of one are, from their description.
 
-use std::collections::BTreeSet;
-
 use crate::kind::{self, Field, FieldKind, Flag, Group, GroupFlag, Kind, Rule, snake};
 use crate::report::prelude::*;
 

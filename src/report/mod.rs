@@ -71,9 +71,15 @@ use crate::run::Outcome;
 
 /// What most files of reports need.
 mod prelude {
+    pub(super) use std::collections::{BTreeMap, BTreeSet};
+    pub(super) use std::io::{self, Write};
+
+    pub(super) use jiff::Timestamp;
     pub(super) use schemars::JsonSchema;
     pub(super) use serde::Serialize;
 
+    pub(super) use crate::model::{Json, Key};
+    pub(super) use crate::plan::Plan;
     pub(super) use crate::report::line::{
         Line, Part, Parts, at, capital, code, digits, foreign, key, loud, moment, moment_with_age, quoted, styled, took,
     };

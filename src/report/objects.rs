@@ -2,13 +2,10 @@
 //! definition, or something that only the service knows, such as when an endpoint was changed. Where a value is
 //! absent, the cell is `-`.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
-
 use super::facts::unit;
 use crate::kind::{FieldKind, KindName};
 use crate::model::{
-    Field, Json, Key, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RelatedObject, StringMap, UnknownField,
+    Field, ListRead, Live, LiveItem, LiveObject, Object, Ownership, RelatedObject, StringMap, UnknownField,
     is_ownership_annotation,
 };
 use crate::plan::ServiceId;

@@ -1,13 +1,11 @@
 //! The stacks of a repository as a table, as Markdown, as JSON, and as the matrix of a job of GitHub Actions. What stacks leave
 //! behind that were removed, nothing deletes, because no stack plans it any more: the commands that delete it are named.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::json;
 
 use super::markdown::{self, draw};
 use crate::kind::KindName;
-use crate::model::{Json, Key, words};
+use crate::model::words;
 use crate::report::prelude::*;
 
 /// The line of the settings with which a stack may define nothing.

@@ -2,15 +2,12 @@
 //! there are, what is accepted, and the commands that end it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::Timestamp;
 
 use super::edits::{self, ValueEdit};
 use super::plan::{Command, Rank};
 use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
-use crate::model::{Field, Key, Namespace, words};
+use crate::model::{Field, Namespace, words};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, Note};
 use crate::report::prelude::*;
 

@@ -2,7 +2,6 @@
 
 use super::{Page, draw};
 use crate::drift::Check;
-use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, NAMES, NoResult, StackState};
 use crate::report::prelude::*;
 use crate::report::view;

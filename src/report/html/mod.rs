@@ -6,10 +6,9 @@ mod fleet;
 
 pub(super) use fleet::fleet;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use data_encoding::BASE64;
-use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -18,7 +17,7 @@ use super::facts::edits::{self, ValueEdit};
 use super::facts::plan::{Command, Item, Part as PlanPart, annotates};
 use super::facts::reason::{block_reason, of_edit, reason_since, removed};
 use super::text::draw::plain;
-use crate::model::{Json, Key, SourceLocation};
+use crate::model::SourceLocation;
 use crate::plan::{Action, BlockedChange, Change};
 use crate::report::line;
 use crate::report::prelude::*;

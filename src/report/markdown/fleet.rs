@@ -1,7 +1,6 @@
 //! The results of several stacks: a table, then each stack that has something to show, in turn.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::report::{needed, report, too_long};
 use super::{code_span, draw, marker, row, table};

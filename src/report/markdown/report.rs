@@ -3,13 +3,10 @@
 //! creates. Alarms, what is blocked and the names of deletes are never left out.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-
-use jiff::Timestamp;
 
 use super::{alarm, code_span, command, draw, element, fence_line, fenced, fitting, marker, row, table};
-use crate::model::{Key, Scope, counted};
-use crate::plan::{Action, ActionKind, BlockedChange, Change, Plan, ScopeRead};
+use crate::model::{Scope, counted};
+use crate::plan::{Action, ActionKind, BlockedChange, Change, ScopeRead};
 use crate::report::facts::check::{Row, Value};
 use crate::report::facts::edits::{self, ValueEdit};
 use crate::report::facts::plan::{self as facts, Item, Part, Rank, sign};

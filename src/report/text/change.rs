@@ -2,7 +2,7 @@
 //! is blocked.
 
 use super::columns;
-use crate::model::{Key, SourceLocation};
+use crate::model::SourceLocation;
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change};
 use crate::report::facts::edits::{self, Sign, ValueEdit};
 use crate::report::facts::plan::sign;

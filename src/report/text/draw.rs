@@ -1,7 +1,7 @@
 //! The drawer of text: the one place that writes foreign text for a terminal or a log.
 
 use std::borrow::Cow;
-use std::io::{self, BufWriter, Write};
+use std::io::BufWriter;
 
 use unicode_width::UnicodeWidthChar as _;
 

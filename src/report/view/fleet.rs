@@ -1,7 +1,5 @@
 //! The view of several stacks as text: what was found or done in each under its directory, and the sum.
 
-use std::io::{self, Write};
-
 use crate::report::annotation::Annotation;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, StackReport};
 use crate::report::prelude::*;

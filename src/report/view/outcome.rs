@@ -1,13 +1,12 @@
 //! The view of what an apply did: what was not made and why, conflicts as a table of three values, the sum, the
 //! verification, and how to undo or resume the run; of a rehearsal of it; and of why a plan is not applied.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{consents, settings, unread};
 use crate::kind;
-use crate::model::{Json, Key, Scope, grouped};
-use crate::plan::{ActionKind, ApprovalError, Conflict, Note, Plan, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
+use crate::model::{Scope, grouped};
+use crate::plan::{ActionKind, ApprovalError, Conflict, Note, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
 use crate::report::Applied;
 use crate::report::facts::edits::unmistakable;
 use crate::report::facts::reason::block_reason;

@@ -3,7 +3,7 @@
 
 use super::outcome::{consented, guards, incomplete, of_settings};
 use super::{narrowed, source, stack};
-use crate::plan::{ActionKind, Change, Note, Plan};
+use crate::plan::{ActionKind, Change, Note};
 use crate::report::annotation::{self, Annotation};
 use crate::report::facts::plan::{self as facts, Part, Rank, sign};
 use crate::report::facts::{notes, unread};

@@ -1,12 +1,9 @@
 //! The view of recorded runs: a table of them, one with every change, and the messages about a run that was not
 //! finished.
 
-use std::io::{self, Write};
-
 use super::outcome::verified;
 use crate::drift::short;
 use crate::model::RunId;
-use crate::plan::Plan;
 use crate::report::facts::plan as facts;
 use crate::report::json::HistoryReport;
 use crate::report::prelude::*;
