@@ -24,6 +24,8 @@ pub use history::{ChangedFile, HistoryCommit};
 use process::{CallLimits, CallOutput, Program};
 use view::PrivateView;
 
+use crate::file::{self, MOST_ENTRIES, Walk};
+
 /// The largest list of entries or commits, in bytes.
 const LARGEST_LIST: u64 = 512 * 1024 * 1024;
 /// Bytes of the settings of a repository.
@@ -189,14 +191,15 @@ impl Repository {
     /// Those of [`Repository::entries`].
     pub fn left_out(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
         let is_sparse = self.is_sparse();
-        let may_lack = is_sparse || crate::file::exists(&self.top().join(".gitmodules"));
+        let may_lack = is_sparse
+            || file::exists(&self.top().join(".gitmodules"))
+            || Walk::new(&self.top().join(below), MOST_ENTRIES, file::is_hidden_entry)
+                .any(|entry| entry.map_or(true, |it| it.file_type().is_dir() && is_empty_directory(it.path())));
         let Some(head) = may_lack.then(|| self.head().ok()).flatten() else { return Ok(Vec::new()) };
         let mut lacking = Vec::new();
         for entry in self.entries(&head, below)?.iter() {
             let (place, is_submodule) = (self.top().join(&entry.path), entry.kind == EntryKind::Submodule);
-            // git leaves an empty directory in the place of a submodule.
-            let is_empty = || place.read_dir().is_ok_and(|mut found| found.next().is_none());
-            if is_submodule && is_empty() || is_sparse && place.symlink_metadata().is_err() {
+            if is_submodule && is_empty_directory(&place) || is_sparse && place.symlink_metadata().is_err() {
                 lacking.push(entry.clone());
             } else if is_submodule {
                 let inner = Self::open(&place, &self.machine).ok();
@@ -213,7 +216,7 @@ impl Repository {
     /// Whether the settings say so, the last one of them, in any way in which git writes a boolean.
     fn is_sparse(&self) -> bool {
         let files = [self.found.common.join("config"), self.found.directory.join("config.worktree")];
-        let texts = files.map(|file| crate::file::read(&file, LARGEST_SETTINGS).unwrap_or_default());
+        let texts = files.map(|file| file::read(&file, LARGEST_SETTINGS).unwrap_or_default());
         let is_on = |line: &str| {
             let setting = line.rsplit(']').next()?.split(['#', ';']).next()?;
             let (key, value) = setting.split_once('=').unwrap_or((setting, "true"));
@@ -415,6 +418,11 @@ fn question(revision: &str) -> [&str; 5] {
 /// What a thread that panicked left is whole: each value is set in one step.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// git leaves one in the place of a submodule, named in `.gitmodules` or not, and keeps none otherwise.
+fn is_empty_directory(path: &Path) -> bool {
+    path.read_dir().is_ok_and(|mut found| found.next().is_none())
 }
 
 fn unexpected(command: &str) -> GitError {

@@ -497,6 +497,20 @@ fn a_submodule_that_is_not_checked_out_removes_nothing() {
         std::fs::rename(&files, &place).expect("moved");
         stage.run("plan .").code(0).stdout_contains("In sync");
     }
+    // Without `.gitmodules`, each clone has an empty directory.
+    stage.remove(".gitmodules");
+    commit(&stage, "forgotten");
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    git(&stage, "clone -q . ../clone");
+    let there = stage.path("../clone");
+    for line in ["plan", "drift", "apply --yes"] {
+        let refused = stage.run(&format!("{line} {}", there.display()));
+        refused.code(1).stderr_contains("the submodule `lib` is not checked out");
+        refused.stderr_contains("if `.gitmodules` does not name it");
+    }
+    std::fs::remove_dir(there.join("lib")).expect("removed");
+    std::fs::create_dir_all(there.join("empty/directory")).expect("directories");
+    stage.run(&format!("plan {}", there.display())).code(0).stdout_contains("- delete  shop/pay");
 }
 
 #[test]

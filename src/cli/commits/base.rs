@@ -56,6 +56,7 @@ pub fn check_whole(stack: &Stack<'_>) -> Result<()> {
         EntryKind::Submodule => {
             error!(Invalid, "the submodule `{path}` is not checked out, and may contain definitions")
                 .hint("to check it out: git submodule update --init --recursive")
+                .hint("if `.gitmodules` does not name it, no clone contains its files: commit them to this repository")
                 .hint("if it contains none: `files: {exclude: [...]}` in trueup.yaml")
         }
         EntryKind::File | EntryKind::Link => {
