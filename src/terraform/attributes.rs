@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::kind::{self, Field, FieldKind, Flag, KindName};
+use crate::kind::{self, Field, FieldKind, Flag, KindName, Message};
 use crate::model::{Object, WireMetadata, check};
 
 /// The object that the attributes describe, or why there is none, as a fragment.
@@ -13,6 +13,7 @@ pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<
         attributes.clone().into_iter().partition(|(name, _)| kind::metadata().field(name).is_some());
     // That of the resource, which no object has.
     spec.remove("id");
+    let spec = spec.into_iter().map(|(name, value)| (in_spec(kind, name), value)).collect();
     let mut reader = Reader::default();
     let metadata = reader.message("metadata", &metadata, "");
     let mut spec = reader.message(kind.kind().spec, &spec, "");
@@ -27,6 +28,23 @@ pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<
         kind::add_namespaces(kind.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
     }
     metadata.written(kind, spec)
+}
+
+/// An attribute of a resource as its spec calls it: the provider renames what has a name of the metadata, and what Terraform
+/// reserves.
+fn in_spec(kind: KindName, name: String) -> String {
+    match name.strip_prefix("spec_") {
+        Some(field) if kind::metadata().field(field).is_some() => field.to_owned(),
+        _ if name == format!("count_{kind}") => "count".to_owned(),
+        _ => name,
+    }
+}
+
+/// The field of an attribute. Terraform allows no capitals: the provider writes `DoesNotEqual` as `does_not_equal`.
+pub(super) fn field_of<'m>(message: &'m Message, attribute: &str) -> Option<&'m Field> {
+    let letters = |name: &str| name.replace('_', "").to_ascii_lowercase();
+    let is_it = |field: &&Field| letters(field.name) == letters(attribute);
+    message.field(attribute).or_else(|| message.fields.iter().find(is_it))
 }
 
 /// What was found that no definition can say.
@@ -60,7 +78,7 @@ impl Reader {
         let mut object = Map::new();
         for (name, value) in attributes {
             let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
-            match kind::message(id).field(name) {
+            match field_of(kind::message(id), name) {
                 None if kind::is_zero(value) => {}
                 None => self.unknown.push(path),
                 Some(field) if field.is(Flag::ReadOnly) => {}
@@ -69,7 +87,9 @@ impl Reader {
                         self.secrets.push(path);
                     }
                 }
-                Some(field) => object.extend(self.field(field, value, &path).map(|value| (name.clone(), value))),
+                Some(field) => {
+                    object.extend(self.field(field, value, &path).map(|value| (field.name.to_owned(), value)));
+                }
             }
         }
         object.into()
@@ -85,11 +105,7 @@ impl Reader {
         if !field.is_list {
             return self.one(&field.kind, value, path).filter(|value| !kind::is_zero(value));
         }
-        let items = match value {
-            Value::Array(items) => items.as_slice(),
-            item => std::slice::from_ref(item),
-        };
-        let items: Vec<Value> = items.iter().filter_map(|item| self.one(&field.kind, item, path)).collect();
+        let items: Vec<Value> = items(value).iter().filter_map(|item| self.one(&field.kind, item, path)).collect();
         (!items.is_empty()).then_some(Value::Array(items))
     }
 
@@ -111,10 +127,11 @@ impl Reader {
                 };
             }
             (FieldKind::Message(id), block) => return self.block(id, block, path),
-            (FieldKind::Map(of), Value::Object(entries)) => {
+            (FieldKind::Map(of), value) => {
+                let Some(entries) = entries(of, value) else { return self.misfit(path) };
                 let mut values = Map::new();
                 for (key, value) in entries {
-                    values.extend(self.one(of, value, &format!("{path}.{key}")).map(|value| (key.clone(), value)));
+                    values.extend(self.one(of, value, &format!("{path}.{key}")).map(|value| (key.to_owned(), value)));
                 }
                 return (!values.is_empty()).then(|| values.into());
             }
@@ -155,6 +172,25 @@ impl Reader {
     fn misfit(&mut self, path: &str) -> Option<Value> {
         self.misfits.push(path.to_owned());
         None
+    }
+}
+
+/// The items of a list, of which JSON syntax lets a single one be without its list.
+fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(items) => items,
+        item => std::slice::from_ref(item),
+    }
+}
+
+/// The entries of a map; one of messages is a block with `name` and `value` for each.
+fn entries<'v>(of: &FieldKind, value: &'v Value) -> Option<Vec<(&'v str, &'v Value)>> {
+    match (of, value) {
+        (FieldKind::Message(_), blocks) => {
+            items(blocks).iter().map(|block| Some((block.get("name")?.as_str()?, block.get("value")?))).collect()
+        }
+        (_, Value::Object(entries)) => Some(entries.iter().map(|(key, value)| (key.as_str(), value)).collect()),
+        _ => None,
     }
 }
 

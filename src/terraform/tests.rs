@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{Document, Import, TerraformError};
+use crate::kind::{self, Kind};
 
 /// What the provider writes into a state: every attribute, unset ones too.
 fn attributes(name: &str) -> Value {
@@ -283,4 +284,64 @@ fn what_is_not_of_terraform_is_an_error_without_its_content() {
     assert!(matches!(error("{\"secret\": \"x\", \"resource\": {}}"), TerraformError::Kind));
     assert!(matches!(error("[1]"), TerraformError::Kind));
     assert!(matches!(error("{\"version\": 3, \"resources\": []}"), TerraformError::Version(3)));
+}
+
+/// A resource as the provider writes it, whose schemas name some attributes otherwise than the service their fields.
+fn renamed(kind: &str, attributes: &Value) -> Value {
+    let mut all = json!({"id": "x", "name": "a", "namespace": "system", "annotations": null, "labels": null,
+                         "description": "", "disable": false});
+    for (name, value) in attributes.as_object().expect("attributes") {
+        all[name] = value.clone();
+    }
+    json!({"mode": "managed", "type": format!("volterra_{kind}"), "name": kind, "instances": [{"attributes": all}]})
+}
+
+#[test]
+fn attributes_that_the_provider_renames_are_fields_of_the_spec() {
+    let operator = json!({"contains": "", "does_not_contain": "", "does_not_end_with": "", "does_not_equal": "",
+        "does_not_start_with": "/img", "endswith": "", "equals": "", "match_regex": "", "startswith": ""});
+    let cached = json!([{"cache_bypass": true, "eligible_for_cache": [], "rule_name": "a", "rule_expression_list": [{
+        "expression_name": "e", "cache_rule_expression": [{"cache_headers": [], "cookie_matcher": [],
+        "query_parameters": [], "path_match": [{"operator": [operator]}]}]}]}]);
+    let labels = json!([{"name": "team", "value": [{"exact_match": "web", "regex_match": ""}]}]);
+    let custom = json!([{"alertlabel": labels, "alertname": [], "group": [], "severity": []}]);
+    let cases = [
+        ("segment", json!({"spec_disable": true, "enable": false}), json!({"disable": {}})),
+        (
+            "irule",
+            json!({"description": "of the object", "spec_description": "rejects", "irule": "reject"}),
+            json!({"description": "rejects", "irule": "reject"}),
+        ),
+        ("cloud_elastic_ip", json!({"count_cloud_elastic_ip": 2}), json!({"count": 2})),
+        (
+            "cdn_cache_rule",
+            json!({ "cache_rules": cached }),
+            json!({"cache_rules": {"cache_bypass": {}, "rule_name": "a", "rule_expression_list": [{
+                "expression_name": "e",
+                "cache_rule_expression": [{"path_match": {"operator": {"DoesNotStartWith": "/img"}}}]}]}}),
+        ),
+        (
+            "alert_policy",
+            json!({"routes": [{"send": true, "dont_send": false, "any": false, "custom": custom}]}),
+            json!({"routes": [{"send": {}, "custom": {"alertlabel": {"team": {"exact_match": "web"}}}}]}),
+        ),
+    ];
+    for (kind, attributes, spec) in cases {
+        let import = import(&json!({"version": 4, "resources": [renamed(kind, &attributes)]}));
+        assert_eq!(left_out(&import), [], "{kind}");
+        let (_, object) = import.objects.values().next().expect("an object");
+        assert_eq!(object.spec.json(), spec, "{kind}");
+        assert_eq!(object.description, attributes["description"].as_str().unwrap_or_default(), "{kind}");
+    }
+}
+
+#[test]
+fn no_two_fields_of_a_message_have_the_same_attribute() {
+    for (id, message) in kind::all().flat_map(Kind::messages) {
+        for field in &message.fields {
+            let attribute = field.name.to_ascii_lowercase();
+            let found = super::attributes::field_of(message, &attribute).expect("a field");
+            assert_eq!(found.name, field.name, "{id}");
+        }
+    }
 }
