@@ -2,6 +2,8 @@
 //! most one object, an empty message is a flag, and an unset value is `null`, empty, zero or false. Every attribute that is set
 //! has its place in the object, or is named as one that has none. Nothing of a secret is read.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Number, Value};
 
 use crate::kind::{self, Field, FieldKind, Flag, KindName, Message};
@@ -51,17 +53,17 @@ pub(super) fn field_of<'m>(message: &'m Message, attribute: &str) -> Option<&'m 
 #[derive(Default)]
 struct Reader {
     /// Attributes that the kind does not have.
-    unknown: Vec<String>,
+    unknown: BTreeSet<String>,
     /// Attributes whose value has another type.
-    misfits: Vec<String>,
+    misfits: BTreeSet<String>,
     /// Attributes that are secrets.
-    secrets: Vec<String>,
+    secrets: BTreeSet<String>,
 }
 
 impl Reader {
     /// All of it, as a fragment.
     fn problem(&self) -> Option<String> {
-        let some = |paths: &[String], what: &str| {
+        let some = |paths: &BTreeSet<String>, what: &str| {
             let paths: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
             (!paths.is_empty()).then(|| format!("{what} {}", paths.join(", ")))
         };
@@ -80,11 +82,13 @@ impl Reader {
             let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
             match field_of(kind::message(id), name) {
                 None if kind::is_zero(value) => {}
-                None => self.unknown.push(path),
+                None => {
+                    self.unknown.insert(path);
+                }
                 Some(field) if field.is(Flag::ReadOnly) => {}
                 Some(field) if field.is(Flag::Secret) => {
                     if !kind::is_zero(value) {
-                        self.secrets.push(path);
+                        self.secrets.insert(path);
                     }
                 }
                 Some(field) => {
@@ -170,7 +174,7 @@ impl Reader {
     }
 
     fn misfit(&mut self, path: &str) -> Option<Value> {
-        self.misfits.push(path.to_owned());
+        self.misfits.insert(path.to_owned());
         None
     }
 }

@@ -336,6 +336,15 @@ fn attributes_that_the_provider_renames_are_fields_of_the_spec() {
 }
 
 #[test]
+fn an_attribute_of_several_items_is_named_once() {
+    let route = json!({"send": true, "newer": "x", "alertname": 5});
+    let import =
+        import(&json!({"version": 4, "resources": [renamed("alert_policy", &json!({"routes": [route, route]}))]}));
+    let reason = "its kind has no `routes.newer`; not of its type: `routes.alertname`";
+    assert_eq!(left_out(&import), [("volterra_alert_policy.alert_policy", reason)]);
+}
+
+#[test]
 fn no_two_fields_of_a_message_have_the_same_attribute() {
     for (id, message) in kind::all().flat_map(Kind::messages) {
         for field in &message.fields {
