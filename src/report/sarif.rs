@@ -134,7 +134,8 @@ fn result(annotation: &Annotation, fallback: &str, fingerprint: &str) -> Json {
     json!({
         "ruleId": annotation.finding.id(),
         "level": level,
-        "message": {"text": text},
+        // What a viewer shows as a link is none of ours.
+        "message": {"text": text.replace("](", "]\\u{28}")},
         "locations": [{"physicalLocation": {
             "artifactLocation": {"uri": utf8_percent_encode(file, PATH).to_string()},
             "region": {"startLine": line, "startColumn": column},

@@ -28,6 +28,7 @@ const ACTS: &[&str] = &[
     "\"><img src=x onerror=alert(1)>",
     "]]><forged/>",
     "\n| forged | row |\n",
+    "[forged](https://evil.example)",
     "forged\nforged_total 1",
 ];
 
@@ -56,6 +57,8 @@ fn is_harmless(what: &str, format: &str, output: &str) {
             assert!(!output.contains(markup), "{what}: {markup} in\n{output}");
         }
     }
+    // A viewer of SARIF shows a link in a text.
+    assert!(format != "sarif" || !output.contains("]("), "{what}: a link in\n{output}");
     if format == "prometheus" {
         assert!(!output.lines().any(|line| line.starts_with("forged")), "{what}: a metric in\n{output}");
     }
