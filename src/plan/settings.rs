@@ -45,8 +45,8 @@ pub struct AllowError(String);
 fn allowed() -> Vec<String> {
     let guards = GuardName::ALL.iter().map(ToString::to_string);
     let keys = KeyAllowance::ALL.iter().map(|name| match name {
-        KeyAllowance::ForeignStack => format!("{name}=NAMESPACE/NAME (or a glob)"),
-        name => format!("{name}=NAMESPACE/NAME"),
+        KeyAllowance::ForeignStack => format!("{name}=KEY (or a glob)"),
+        name => format!("{name}=KEY"),
     });
     guards.chain(keys).collect()
 }

@@ -407,7 +407,7 @@ fn blocked(plan: &Plan, now: Option<Timestamp>) -> String {
     let mut reasons: BTreeMap<(String, String), Vec<&BlockedChange>> = BTreeMap::new();
     for held in &plan.blocked {
         let (why, allow) = block_reason(held);
-        // The flag names the endpoint: one text serves all.
+        // The flag names the object: one text serves all.
         let flag = allow.as_deref().and_then(|allow| allow.split('=').next()).unwrap_or_default().replace('\'', "");
         reasons.entry((draw(&why), flag)).or_default().push(held);
     }
@@ -420,7 +420,7 @@ fn blocked(plan: &Plan, now: Option<Timestamp>) -> String {
     for ((why, flag), held) in reasons {
         let (count, allow) = match held.as_slice() {
             [one] => (draw(&line![key(&one.key)]), block_reason(one).1.as_deref().map(code_span)),
-            many => (digits(many.len()), Some(format!("`{flag}=NAMESPACE/NAME`")).filter(|_| !flag.is_empty())),
+            many => (digits(many.len()), Some(format!("`{flag}=KEY`")).filter(|_| !flag.is_empty())),
         };
         let allow = allow.map(|allow| format!("; to allow it: {allow}")).unwrap_or_default();
         text.push_str(&format!("{count}: {why}{allow}\n\n"));
