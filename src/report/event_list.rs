@@ -132,7 +132,8 @@ impl<'a> EventList<'a> {
         }
         let mut text = String::new();
         let widths = self.widths.get_or_insert_with(|| {
-            let widths = Widths::of(&self.table, &self.view);
+            // No row is continued: whoever sends long requests fills no screen.
+            let widths = Widths::least(&self.table, &self.view);
             text = draw::headings(&self.table, &widths, &self.view);
             widths
         });

@@ -137,34 +137,43 @@ impl Widths {
     /// Widths with which the rows fit into the columns of the terminal, if that is possible. Where the output is not a
     /// terminal, every cell is whole.
     pub fn of(table: &Table<'_>, view: &TextView) -> Self {
-        let is_limited = view.limit() < usize::MAX;
-        let width = |line: &Line<'_>| columns(&view.plain(line));
-        let natural = |at: usize| {
-            let is_cut = is_limited && table.columns[at].is_free;
-            let cells = table.rows.iter().filter_map(|row| row.get(at)).map(width);
-            let cells = cells.filter(|width| is_cut || *width <= WIDEST);
-            cells.chain([width(&table.columns[at].heading)]).max().unwrap_or_default()
-        };
-        let whole: Vec<usize> = (0..table.columns.len()).map(natural).collect();
-        let mut widths = whole.clone();
+        let widths = Self::least(table, view);
+        let takes = table.indent + widths.before_the_last() + widths.columns.last().copied().unwrap_or_default();
+        // A row that does not fit is continued below, where there is room for every cell.
+        if takes <= view.limit() { widths } else { Self { columns: natural(table, view), is_limited: false } }
+    }
+
+    /// Widths with which as little as possible does not fit.
+    pub fn least(table: &Table<'_>, view: &TextView) -> Self {
+        let mut widths = natural(table, view);
         let available = view.limit().saturating_sub(table.indent + GAP * widths.len().saturating_sub(1));
-        let mut excess = widths.iter().sum::<usize>().saturating_sub(available);
-        while excess > 0 {
-            let free = widths.iter().enumerate().filter(|(at, width)| table.columns[*at].is_free && **width > NARROW);
-            // A row that does not fit is continued below, where there is room for every cell.
-            let Some((at, _)) = free.max_by_key(|(_, width)| **width) else {
-                return Self { columns: whole, is_limited: false };
-            };
-            widths[at] -= 1;
-            excess -= 1;
+        let excess = widths.iter().sum::<usize>().saturating_sub(available);
+        for _ in 0..excess {
+            let free =
+                widths.iter_mut().zip(&table.columns).filter(|(width, column)| column.is_free && **width > NARROW);
+            if let Some((width, _)) = free.max_by_key(|(width, _)| **width) {
+                *width -= 1;
+            }
         }
-        Self { columns: widths, is_limited }
+        Self { columns: widths, is_limited: view.limit() < usize::MAX }
     }
 
     /// Columns before the last one.
     pub fn before_the_last(&self) -> usize {
         self.columns.iter().rev().skip(1).map(|width| width + GAP).sum()
     }
+}
+
+/// How wide the cells of each column are; one that cannot be cut, and is very long, widens no other row.
+fn natural(table: &Table<'_>, view: &TextView) -> Vec<usize> {
+    let width = |line: &Line<'_>| columns(&view.plain(line));
+    let of = |at: usize| {
+        let is_cut = view.limit() < usize::MAX && table.columns[at].is_free;
+        let cells = table.rows.iter().filter_map(|row| row.get(at)).map(width);
+        let cells = cells.filter(|width| is_cut || *width <= WIDEST);
+        cells.chain([width(&table.columns[at].heading)]).max().unwrap_or_default()
+    };
+    (0..table.columns.len()).map(of).collect()
 }
 
 /// The title and the line of the headings, where there are such.
@@ -324,6 +333,17 @@ mod tests {
         table.rows.clear();
         table.row(["a name that is longer than any before", "1", ""].map(code));
         assert_eq!(rows(&table, &widths, &view), "a name that is lon…         1\n");
+    }
+
+    #[test]
+    fn a_row_that_is_not_continued_is_cut_although_it_does_not_fit() {
+        let mut table = Table::new(["FROM", "TYPE", "PATH"]).free([1, 2]);
+        let (address, path) = ("2001:db8:1234:5678:9abc:def0:1234:5678", format!("/api/v1/{}", "x".repeat(300)));
+        table.row([address, "waf", &path].map(code));
+        let view = TextView { width: 50, is_terminal: true, ..TextView::default() };
+        let widths = Widths::least(&table, &view);
+        assert_eq!(rows(&table, &widths, &view), format!("{address}  waf   /api/…\n"));
+        assert!(rows(&table, &Widths::of(&table, &view), &view).contains(&path));
     }
 
     #[test]
