@@ -4,7 +4,7 @@ use super::decide::{self, CHANGED, CREATED, DELETED, RECREATED};
 use super::target_state::TargetState;
 use crate::api::CurrentState;
 use crate::model::{LiveObject, Object};
-use crate::plan::{BeforeImage, Conflict};
+use crate::plan::{Action, BeforeImage, Conflict};
 use crate::run::{Intent, WriteRequest};
 
 /// How a write ended that did not end well.
@@ -69,6 +69,7 @@ pub(super) fn was_refused_after_move(sent: &SentWrite<'_>, now: &CurrentState) -
 fn create(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
     match now {
         CurrentState::Absent => SettledWrite::NotMade,
+        CurrentState::Object(seen) if sent.is_undeleted(&seen.live) => SettledWrite::NotMade,
         CurrentState::Object(seen) => match sent.made(&seen.live.endpoint) {
             Some(settlement) if !seen.live.deleting => settlement,
             _ if !sent.may_be_made && decide::is_adoptable(sent.target, seen) => SettledWrite::Adopt,
@@ -109,6 +110,12 @@ fn delete(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> Set
 }
 
 impl SentWrite<'_> {
+    /// The object as it was before the recreate of an earlier run is there: what that run took for its delete was not made.
+    fn is_undeleted(&self, live: &LiveObject) -> bool {
+        let Action::Recreate { before, .. } = &self.target.change.action else { return false };
+        !self.earlier.is_empty() && live.uid == before.uid
+    }
+
     /// The service said no, and no other try may have taken effect.
     pub(super) fn is_plainly_refused(&self) -> bool {
         self.answer == FailedAnswer::Refused && !self.may_be_made

@@ -263,3 +263,25 @@ fn a_recreate_waits_for_the_end_of_its_delete_a_bounded_number_of_times() {
     assert!(result(&again, "c").is_done(), "{again:?}");
     assert_eq!(bench.port("c"), Some(json!(2)));
 }
+
+#[test]
+fn a_recreate_whose_delete_was_not_made_is_resumed_from_its_delete() {
+    let bench = recreating();
+    {
+        // A gateway that has lost its way to the service.
+        let mut state = bench.state();
+        state.of_writes.insert(key("c"), [Some(Fault::Status(404)); 2].into_iter().collect());
+        state.lags.insert(key("c"), (Lag::Gone, 1_000));
+    }
+    let recorder = Kept1::default();
+    let outcome = bench.recorded("run-1", &recorder);
+    assert!(reason(result(&outcome, "c")).starts_with("deleted, and not created again: "), "{outcome:?}");
+    let record = bench.record("run-1", recorder);
+    bench.state().lags.clear();
+    let begun = bench.log().len();
+    let again = bench.resumed("run-2", &record, &Kept1::default());
+    assert!(result(&again, "c").is_done(), "{again:?}");
+    assert_eq!(bench.port("c"), Some(json!(2)));
+    let writes = bench.log().split_off(begun).into_iter().filter(|line| !line.starts_with("GET"));
+    assert_eq!(writes.collect::<Vec<_>>(), ["REFERRERS c", "DELETE c", "POST c", "LIST list"]);
+}
