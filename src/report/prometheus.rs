@@ -15,13 +15,21 @@ use crate::run::{RunDocument, RunStatus, StepResult};
 
 /// The check as gauges.
 pub fn report(check: &Check) -> String {
-    gauges(&[(None, check)])
+    let directory = check.plan.made_for().filter(|_| check.plan.stack.is_none());
+    let own = [
+        ("environment", check.plan.source.environment.clone()),
+        ("shard", check.shard.as_ref().map(ToString::to_string)),
+        ("directory", directory.map(str::to_owned)),
+    ];
+    // Of another call, a stack of the same name has another one.
+    gauges(&[(own.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(), check)])
 }
 
 /// The checks of several stacks as gauges, and how many could not be made.
 pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
     // Two stacks may have one name, such as the environments of a directory.
-    let checks: Vec<_> = fleet.checks().map(|(part, check)| (Some(part.name().into_owned()), check)).collect();
+    let checks: Vec<_> =
+        fleet.checks().map(|(part, check)| (vec![("directory", part.name().into_owned())], check)).collect();
     let mut text = Text { lines: gauges(&checks), ..Text::default() };
     text.metric("trueup_drift_unchecked", "1 for each stack of a fleet that could not be checked.");
     for (part, _) in fleet.failures() {
@@ -78,11 +86,14 @@ pub fn run(document: &RunDocument) -> String {
     text.lines
 }
 
+/// The name of a label and its value.
+type Label = (&'static str, String);
+
 /// The samples of one metric for one check.
 type Sample = fn(&mut Text, &Check);
 
 /// The labels of a list, and these; endpoints have no label of a kind.
-fn labels(list: &Scope, others: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
+fn labels(list: &Scope, others: &[Label]) -> Vec<Label> {
     let kind = (!list.kind.is_endpoint()).then(|| ("kind", list.kind.to_string()));
     let namespace = [("namespace", list.namespace.to_string())];
     namespace.into_iter().chain(kind).chain(others.iter().cloned()).collect()
@@ -169,17 +180,17 @@ const METRICS: [(&str, &str, Sample); 8] = [
 /// Left out without samples, which only checks with a drift state have.
 const FIRST_SEEN: &str = "trueup_drift_first_seen_timestamp_seconds";
 
-/// The checks as gauges; each of several with the directory of its stack.
-fn gauges(checks: &[(Option<String>, &Check)]) -> String {
+/// The checks as gauges, each with the labels of its own.
+fn gauges(checks: &[(Vec<Label>, &Check)]) -> String {
     let mut text = Text::default();
     for (name, help, samples) in METRICS {
         let before = text.lines.len();
         text.metric(name, help);
         let empty = text.lines.len();
-        for (directory, check) in checks {
+        for (own, check) in checks {
             let stack = check.plan.stack.clone().unwrap_or_default();
             text.common = vec![("service", check.plan.service.base_url.clone()), ("stack", stack)];
-            text.common.extend(directory.clone().map(|directory| ("directory", directory)));
+            text.common.extend(own.iter().cloned());
             samples(&mut text, check);
         }
         if name == FIRST_SEEN && text.lines.len() == empty {
@@ -196,7 +207,7 @@ struct Text {
     /// The metric whose samples are written.
     name: &'static str,
     /// The labels of every sample.
-    common: Vec<(&'static str, String)>,
+    common: Vec<Label>,
 }
 
 impl Text {
@@ -205,7 +216,7 @@ impl Text {
         self.lines.push_str(&format!("# HELP {name} {help}\n# TYPE {name} gauge\n"));
     }
 
-    fn sample(&mut self, labels: &[(&'static str, String)], value: impl Display) {
+    fn sample(&mut self, labels: &[Label], value: impl Display) {
         let labels: Vec<String> =
             self.common.iter().chain(labels).map(|(name, value)| format!("{name}=\"{}\"", label(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
@@ -224,9 +235,9 @@ mod tests {
 
     use super::super::sample_tests;
     use super::*;
-    use crate::drift::{DriftState, UnmanagedPolicy};
+    use crate::drift::{DriftState, Shard, UnmanagedPolicy};
     use crate::model::Desired;
-    use crate::plan::Plan;
+    use crate::plan::{Plan, PlanOrigin};
     use crate::report::fleet::{FleetCommand, FleetPart, StackReport};
 
     fn now() -> jiff::Timestamp {
@@ -269,6 +280,31 @@ mod tests {
         let different: BTreeSet<&str> = series.iter().copied().collect();
         assert_eq!(different.len(), series.len(), "{text}");
         assert!(text.contains("stack=\"shop-prod\",directory=\". (dev)\",verdict=\"both\"} 1\n"), "{text}");
+    }
+
+    #[test]
+    fn checks_of_several_calls_have_series_of_their_own() {
+        let check = |stack: Option<&str>, change: fn(&mut Check)| {
+            let plan = sample_tests::plan(40, false);
+            let plan = Plan { stack: stack.map(str::to_owned), ..plan };
+            let mut check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), now());
+            change(&mut check);
+            report(&check)
+        };
+        let texts = [
+            check(Some("shop"), |_| {}),
+            check(Some("shop"), |check| check.plan.source.environment = Some("dev".to_owned())),
+            check(Some("shop"), |check| check.plan.source.environment = Some("prod".to_owned())),
+            check(Some("shop"), |check| check.shard = Some(Shard { index: 1, of: 2 })),
+            check(Some("shop"), |check| check.shard = Some(Shard { index: 2, of: 2 })),
+            check(None, |check| check.plan.source.origin = PlanOrigin::Directory("one".to_owned())),
+            check(None, |check| check.plan.source.origin = PlanOrigin::Directory("two".to_owned())),
+        ];
+        let samples = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.starts_with('#'));
+        let series: Vec<&str> = samples.filter_map(|line| Some(line.rsplit_once(' ')?.0)).collect();
+        let different: BTreeSet<&str> = series.iter().copied().collect();
+        assert_eq!(different.len(), series.len(), "{texts:?}");
+        assert!(texts[3].contains("stack=\"shop\",shard=\"1/2\",verdict=\"both\"} 1\n"), "{}", texts[3]);
     }
 
     #[test]
