@@ -3,18 +3,27 @@
 
 use super::owner::foreign_stack;
 use super::{
-    Action, ActionKind, Allowances, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Plan,
+    Action, ActionKind, Allowances, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Ignore, Plan,
     Unchangeable, waves,
 };
 use crate::model::{Desired, Field, Json, Key, Object};
+
+/// What a stack was at a commit.
+#[derive(Debug, Clone, Default)]
+pub struct PastDefinitions {
+    /// Its definitions.
+    pub desired: Desired,
+    /// The fields that it left to others.
+    pub ignored: Ignore,
+}
 
 /// The definitions at the three places of history.
 #[derive(Clone, Copy)]
 pub struct DefinitionHistory<'a> {
     /// At the merge base.
-    pub merge_base: &'a Desired,
+    pub merge_base: &'a PastDefinitions,
     /// At the base's tip.
-    pub base: &'a Desired,
+    pub base: &'a PastDefinitions,
     /// In the working tree.
     pub head: &'a Desired,
 }
@@ -34,12 +43,15 @@ fn side<T: PartialEq>(merge_base: T, base: T, head: T, cause: Cause) -> Attribut
 
 impl DefinitionHistory<'_> {
     fn whole(&self, key: &Key) -> [Option<&Object>; 3] {
-        [self.merge_base, self.base, self.head]
+        [&self.merge_base.desired, &self.base.desired, self.head]
             .map(|desired| desired.definitions.get(key).map(|definition| &definition.endpoint))
     }
 
-    fn field(&self, key: &Key, field: &Field) -> [Option<Json>; 3] {
-        self.whole(key).map(|endpoint| endpoint.map(|endpoint| field.value(endpoint)))
+    /// A field at each place; nothing where it was left to others.
+    fn field(&self, key: &Key, field: &Field) -> [Option<Option<Json>>; 3] {
+        let is_left = |past: &PastDefinitions| past.ignored.fields(key).contains(field);
+        let [merge_base, base, head] = self.whole(key).map(|object| Some(object.map(|object| field.value(object))));
+        [merge_base.filter(|_| !is_left(self.merge_base)), base.filter(|_| !is_left(self.base)), head]
     }
 }
 

@@ -31,7 +31,7 @@ mod waves;
 pub use crate::model::Cause;
 pub use crate::model::policy::{GuardName, KeyAllowance, Prune};
 pub use approve::{Approval, ApprovalError, ApprovedPlan};
-pub use attribute::{DefinitionHistory, ONLY_THIS_CHANGE};
+pub use attribute::{DefinitionHistory, ONLY_THIS_CHANGE, PastDefinitions};
 pub use blocked::{BlockReason, BlockedChange, BrokenReference, Unchangeable, WrittenReference};
 pub use build::{PlanBuilder, arrange};
 pub use change::{Action, ActionKind, Attribution, BeforeImage, Change, ChangePlaces, Commit, FieldChange};

@@ -359,9 +359,10 @@ fn the_commits_of_a_stack_are_those_that_its_own_objects_name() {
 
 #[test]
 fn an_object_that_the_base_changed_meanwhile_is_behind_it() {
-    let base = World::new().defined(endpoint("a", 3)).desired;
+    let base =
+        PastDefinitions { desired: World::new().defined(endpoint("a", 3)).desired, ..PastDefinitions::default() };
     let world = World::new().defined(endpoint("a", 1)).defined(endpoint("b", 1));
-    let merge_base = Desired::default();
+    let merge_base = PastDefinitions::default();
     let attributed = |head: &World| {
         let mut plan = head.plan();
         plan.attribute(DefinitionHistory { merge_base: &merge_base, base: &base, head: &head.desired });

@@ -32,6 +32,28 @@ fn a_base_may_have_settings_that_are_an_error_now() {
 }
 
 #[test]
+fn a_field_that_main_leaves_to_others_since_is_not_taken_back() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "branch behind");
+    let settings = stage.read("trueup.yaml");
+    stage.write("trueup.yaml", &format!("{settings}ignore: [{{object: shop/search, field: spec.port}}]\n"));
+    commit(&stage, "the port of search is set elsewhere");
+    service.change("shop/search", |object| object["spec"]["port"] = json!(9999));
+    stage.run("plan . --base main --detailed-exitcode").code(0);
+    git(&stage, "checkout -q behind");
+    stage.edit("cart.yaml", "port: 8080", "port: 8081");
+    let plan = stage.run("plan . --base main --detailed-exitcode");
+    plan.code(6).stdout_contains("1 of this change").stdout_contains("behind base").stdout_contains("9999 -> 80");
+    stage.run("apply . --base main --only-this-change --yes").code(0).stderr_ignored();
+    assert_eq!(service.get("shop/search")["spec"]["port"], 9999);
+    // The change that takes the rule away writes the field.
+    git(&stage, "checkout -qf main");
+    stage.write("trueup.yaml", &settings);
+    stage.run("plan . --base main").code(0).stdout_contains("1 of this change").stdout_contains("9999 -> 80");
+}
+
+#[test]
 fn an_environment_that_is_renamed_has_the_definitions_that_it_had() {
     let service = Service::start();
     let stage = Stage::new()

@@ -13,7 +13,7 @@ use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::load::{Config, Loaded, is_source};
 use crate::model::policy::SafetySettings;
 use crate::model::{Desired, Key, Namespace};
-use crate::plan::{Action, Change, DefinitionHistory, Plan};
+use crate::plan::{Action, Change, DefinitionHistory, Ignore, PastDefinitions, Plan};
 
 /// Adds what git knows. Without a base, the directory need not be in a repository.
 ///
@@ -29,7 +29,7 @@ pub fn attribute(stack: &Stack<'_>, plan: &mut Plan, base: Option<&str>) -> Resu
     name_removals(repository, plan);
     let Some(base) = base else { return Ok(()) };
     let keys: BTreeSet<Key> = plan.with_blocked().map(|change| change.key.clone()).collect();
-    let (merge_base, tip) = desired(stack, repository, base, &keys)?;
+    let [merge_base, tip] = past(stack, repository, base, &keys)?;
     plan.source.base = Some(base.to_owned());
     plan.attribute(DefinitionHistory { merge_base: &merge_base, base: &tip, head: &stack.loaded.desired });
     Ok(())
@@ -95,8 +95,8 @@ fn name_removals(repository: &Repository, plan: &mut Plan) {
     }
 }
 
-/// The definitions at the merge base with `base` and at its tip, as far as they decide about these keys.
-fn desired(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeSet<Key>) -> Result<(Desired, Desired)> {
+/// What the stack was at the merge base with `base` and at its tip, as far as it decides about these keys.
+fn past(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeSet<Key>) -> Result<[PastDefinitions; 2]> {
     let (context, stack) = (stack.context, &stack.loaded);
     let commits = [repository.merge_base(base).map_err(failed)?, repository.resolve(base).map_err(failed)?];
     let [merge_base, tip] = commits.each_ref().map(|commit| CommitLookup::new(stack, repository, commit));
@@ -111,10 +111,14 @@ fn desired(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeS
     if before.loaded.is_none() && before.root.is_some() {
         after.loaded.take_if(is_renamed);
     }
+    let [ignored_before, ignored] = [&before, &after].map(ignored);
+    let past = |[before, desired]: [Desired; 2]| {
+        [PastDefinitions { desired: before, ignored: ignored_before }, PastDefinitions { desired, ignored }]
+    };
     let is_anywhere = before.root.is_some() || after.root.is_some();
     if is_anywhere && before.loaded.is_none() && after.loaded.is_none() {
         let both = [(&merge_base, before.root.as_ref()), (&tip, after.root.as_ref())];
-        return if is_one { Ok(Default::default()) } else { new_environment(both, keys).map_err(tip_error) };
+        return if is_one { Ok(Default::default()) } else { new_environment(both, keys).map(past).map_err(tip_error) };
     }
     let with_moved = |then: &CommitLookup<'_>, past: StackAtCommit| -> Result<Desired, LookupError> {
         match past {
@@ -125,13 +129,19 @@ fn desired(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeS
     };
     let at_tip = with_moved(&tip, after).map_err(tip_error)?;
     if is_one {
-        return Ok((at_tip.clone(), at_tip));
+        return Ok(past([at_tip.clone(), at_tip]));
     }
     if let StackAtCommit { loaded: loaded @ None, root: Some(root) } = &mut before {
         // Both sides made the environment, of the definitions that were there.
         *loaded = Some(merge_base.load_with_settings_of_now(root).map_err(merge_base_error)?);
     }
-    Ok((with_moved(&merge_base, before).map_err(merge_base_error)?, at_tip))
+    Ok(past([with_moved(&merge_base, before).map_err(merge_base_error)?, at_tip]))
+}
+
+/// The fields that a stack left to others; none where its rules are an error now.
+fn ignored(past: &StackAtCommit) -> Ignore {
+    let rules = past.loaded.as_ref().map(|loaded| settings::ignore(&loaded.config));
+    rules.and_then(Result::ok).unwrap_or_default()
 }
 
 fn defined(loaded: Option<Loaded>) -> Desired {
@@ -144,7 +154,7 @@ fn defined(loaded: Option<Loaded>) -> Desired {
 fn new_environment(
     both: [(&CommitLookup<'_>, Option<&StackRoot>); 2],
     keys: &BTreeSet<Key>,
-) -> Result<(Desired, Desired), LookupError> {
+) -> Result<[Desired; 2], LookupError> {
     let [before, after] = both.map(|(_, root)| root.and_then(|root| root.settings.as_ref()));
     if before != after {
         let environment = both[0].0.stack.options().environment.clone().unwrap_or_default();
@@ -162,7 +172,7 @@ fn new_environment(
         }
         !is_same
     });
-    Ok((before, after))
+    Ok([before, after])
 }
 
 /// The error of definitions that are not known at `commit`, which messages call by `name`.
