@@ -18,7 +18,7 @@ use crate::cli::{
 use crate::drift::{DriftState, Shard};
 use crate::journal::{JournalError, RunOwner};
 use crate::load::{Diagnostic, DirectoryKeys, SourceMap, StackFiles};
-use crate::model::policy::Prune;
+use crate::model::policy::{Prune, mark_behind};
 use crate::model::{ListRead, Live, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
     self, ActionKind, Allowances, ChangePlaces, FieldChange, NamedCommits, Note, PlanBuilder, PlanInput, PlanOrigin,
@@ -130,6 +130,11 @@ impl<'c> Session<'c> {
         if let Some(base) = &change.base {
             let then = base::settings_at(&stack, base, &pruned)?;
             stack.settle(Some(&then))?;
+            if !stack.setting_changes.is_empty()
+                && let Some(was) = base::settings_before(&stack, base)
+            {
+                mark_behind(&mut stack.setting_changes, &stack.head, &was);
+            }
         }
         check_pruned(&stack, &pruned)?;
         let allow = settings::allow(&change.allow)?;

@@ -281,6 +281,7 @@ fn of_setting(change: &SettingChange) -> Annotation {
         Direction::Changed => Finding::SettingChanged,
         Direction::Limited => Finding::SettingLimited,
         Direction::Tightened => Finding::SettingTightened,
+        Direction::BehindBase => Finding::BehindBase,
     };
     let title = format!("setting {}: {}", change.direction, change.setting);
     Annotation::new(finding, title, format!("{}; {}", change.values(), change.force()))

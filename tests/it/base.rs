@@ -54,6 +54,26 @@ fn a_field_that_main_leaves_to_others_since_is_not_taken_back() {
 }
 
 #[test]
+fn what_main_alone_changed_of_the_settings_is_no_alteration_of_the_branch() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "branch behind");
+    let settings = stage.read("trueup.yaml");
+    let ignore = "ignore: [{object: shop/search, field: spec.port}]";
+    stage.write("trueup.yaml", &format!("{settings}guards: {{percent: 10}}\n{ignore}\n"));
+    commit(&stage, "stricter");
+    git(&stage, "checkout -q behind");
+    let plan = stage.run("plan . --base main");
+    plan.code(0).stdout_contains("This branch is behind main, which has other settings:").does_not_say("This change");
+    plan.stdout_contains("behind base  guards.percent  10 -> 30").stdout_contains("in force: 10, the stricter");
+    plan.does_not_say("loosened").does_not_say("tightened");
+    stage.write("trueup.yaml", &format!("{settings}guards: {{percent: 20}}\n"));
+    let plan = stage.run("plan . --base main");
+    plan.code(0).stdout_contains("This change alters settings of main:").stdout_contains("behind base  ignore");
+    plan.stdout_contains("loosened     guards.percent  10 -> 20");
+}
+
+#[test]
 fn an_environment_that_is_renamed_has_the_definitions_that_it_had() {
     let service = Service::start();
     let stage = Stage::new()

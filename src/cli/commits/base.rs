@@ -242,6 +242,14 @@ pub fn settings_at(stack: &Stack<'_>, base: &str, pruned: &BTreeSet<Namespace>) 
     Ok(in_force)
 }
 
+/// The settings of the stack at the merge base with a base, where it had the same directory.
+pub fn settings_before(stack: &Stack<'_>, base: &str) -> Option<SafetySettings> {
+    let repository = stack.repository.open().ok()?;
+    let commit = repository.merge_base(base).ok()?;
+    let (config, root) = CommitLookup::new(&stack.loaded, repository, &commit).settings().ok()??;
+    (root.prefix == repository.prefix()).then(|| config.safety())
+}
+
 fn unknown(base: &str, why: &str) -> CommandError {
     error!(Invalid, "the settings of {base} do not load: {why}")
         .hint("they are needed to see which of them were loosened")

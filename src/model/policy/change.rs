@@ -37,9 +37,17 @@ pub enum Direction {
     Limited,
     /// It lets less pass than at the base.
     Tightened,
+    /// It is as it was at the merge base: the base has another one since.
+    BehindBase,
 }
 
-words!(Direction { Loosened = "loosened", Changed = "changed", Limited = "limited", Tightened = "tightened" });
+words!(Direction {
+    Loosened = "loosened",
+    Changed = "changed",
+    Limited = "limited",
+    Tightened = "tightened",
+    BehindBase = "behind base",
+});
 
 /// A setting that is not what it was at the base, or that the policy limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -69,12 +77,10 @@ impl SettingChange {
 
     /// The value that is in force and why.
     pub fn force(&self) -> String {
-        let why = match self.direction {
-            Direction::Changed => "",
-            _ if self.base.as_ref() == Some(&self.in_force) || (self.base.is_some() && self.head == self.in_force) => {
-                ", the stricter"
-            }
-            Direction::Loosened | Direction::Tightened if self.setting == "ignore" => "",
+        let has_order = ORDERED.iter().any(|(name, ..)| *name == self.setting);
+        let why = match &self.base {
+            Some(_) if !has_order => "",
+            Some(base) if [base, &self.head].contains(&&self.in_force) => ", the stricter",
             _ => ", the policy's limit",
         };
         format!("in force: {}{why}", self.in_force)
@@ -139,6 +145,16 @@ pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &
     }
     changes.sort_by_key(|change| change.direction);
     changes
+}
+
+/// Marks the `changes` from a base of which the working tree has what it `was` at the merge base.
+pub fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, was: &SafetySettings) {
+    let own = self::changes(Some(was), head, &head.safeguards);
+    let is_own = |change: &SettingChange| own.iter().any(|own| own.setting == change.setting);
+    for change in changes.iter_mut().filter(|change| change.base.is_some() && !is_own(change)) {
+        change.direction = Direction::BehindBase;
+    }
+    changes.sort_by_key(|change| change.direction);
 }
 
 /// The rules that were added to and taken out of `ignore`.

@@ -262,8 +262,10 @@ pub(super) fn consents(plan: &Plan) -> Vec<Alarm<'_>> {
 pub(super) fn settings<'a>(plan: &'a Plan) -> Option<Table<'a>> {
     let changes = &plan.setting_changes;
     let has_base = changes.iter().any(|change| change.base.is_some());
+    let is_own = changes.iter().any(|change| change.base.is_some() && change.direction != Direction::BehindBase);
     let title = match &plan.source.base {
-        Some(base) if has_base => line!["This change alters settings of ", code(base), ":"],
+        Some(base) if is_own => line!["This change alters settings of ", code(base), ":"],
+        Some(base) if has_base => line!["This branch is behind ", code(base), ", which has other settings:"],
         _ => line!["The policy limits settings:"],
     };
     let values = if has_base { "base -> here" } else { "here" };
@@ -271,7 +273,7 @@ pub(super) fn settings<'a>(plan: &'a Plan) -> Option<Table<'a>> {
         let role = match change.direction {
             Direction::Loosened => Role::Wrong,
             Direction::Changed | Direction::Limited => Role::Careful,
-            Direction::Tightened => Role::Quiet,
+            Direction::Tightened | Direction::BehindBase => Role::Quiet,
         };
         let direction = styled(role, change.direction.as_str());
         [direction, code(&change.setting), code(change.values()), foreign(change.force())]
