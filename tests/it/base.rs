@@ -38,7 +38,7 @@ fn a_field_that_main_leaves_to_others_since_is_not_taken_back() {
     git(&stage, "branch behind");
     let settings = stage.read("trueup.yaml");
     stage.write("trueup.yaml", &format!("{settings}ignore: [{{object: shop/search, field: spec.port}}]\n"));
-    commit(&stage, "the port of search is set elsewhere");
+    commit(&stage, "elsewhere");
     service.change("shop/search", |object| object["spec"]["port"] = json!(9999));
     stage.run("plan . --base main --detailed-exitcode").code(0);
     git(&stage, "checkout -q behind");
