@@ -247,11 +247,13 @@ impl LazyRepository {
 pub struct StackFindings {
     /// What it defines, once it is loaded.
     pub defined: OnceCell<DefinedKeys>,
+    /// The variables that it sets or uses, or that its base does.
+    pub variables: OnceCell<BTreeSet<String>>,
     /// Which filters of the call matched something in it; nothing where it could not be read whole.
     pub matched: OnceCell<MatchedFilters>,
 }
 
-/// The endpoints that one of several stacks defines, its namespaces and its variables.
+/// The endpoints that one of several stacks defines, and its namespaces.
 #[derive(Debug)]
 pub struct DefinedKeys {
     /// Its service, if something names one.
@@ -260,8 +262,6 @@ pub struct DefinedKeys {
     pub keys: Vec<Key>,
     /// Its namespaces.
     pub namespaces: BTreeSet<Namespace>,
-    /// The variables that it sets or uses.
-    pub variables: Vec<String>,
 }
 
 /// The services of a command about several stacks.

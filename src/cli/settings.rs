@@ -24,10 +24,10 @@ use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 /// The options of every load, from flags and environment.
 pub fn load_options(context: &Context) -> LoadOptions {
     let (environment, config) = (context.global.env.clone(), context.global.config.clone());
-    let is_one_of_several = context.findings.is_some();
+    let shares_variables = context.findings.is_some() || !context.call.values("base").is_empty();
     let secret_variables = context.call.secret_variables.clone();
     let variables = variables(context);
-    LoadOptions { variables, secret_variables, is_one_of_several, environment, config, ..LoadOptions::default() }
+    LoadOptions { variables, secret_variables, shares_variables, environment, config, ..LoadOptions::default() }
 }
 
 /// The variables of the call.

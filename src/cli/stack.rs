@@ -69,6 +69,9 @@ fn loaded(context: &Context, scope: &ScopeArgs) -> Result<Loaded, Diagnostics> {
 fn opened<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack<'c>> {
     let stack = bare(context, scope, loaded)?;
     note_definitions(&stack);
+    if context.call.values("base").is_empty() {
+        stack.check_variables([])?;
+    }
     if let Some((message, hint)) = without_definitions(&stack.loaded, &stack.selection) {
         return Err(error!(Invalid, "{message}").hint(hint).hint("nothing was sent"));
     }
@@ -88,8 +91,6 @@ fn bare<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Diag
         below.iter().for_each(|path| selection.add_path(path));
     }
     let call = context.call.clone().with("paths", paths.iter().map(|path| path.display().to_string()));
-    let is_unused = |variable: &str| variable.split_once('=').is_some_and(|(name, _)| loaded.unused.contains(name));
-    let call = call.retain("var", |variable| !is_unused(variable));
     let filters = below.into_iter().filter(|_| !is_whole).chain(call.words(FILTERS)).collect();
     let directory = context.environment.directory_from_here(&loaded.root);
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
@@ -97,6 +98,20 @@ fn bare<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Diag
     let mut stack = Stack { context, loaded, selection, filters, call, directory, head, setting_changes, repository };
     stack.settle(None)?;
     Ok(stack)
+}
+
+/// Refuses a variable of the call that is not one of those that are used.
+///
+/// # Errors
+/// There is one.
+pub fn check_variables(context: &Context, used: &BTreeSet<&str>) -> Result<()> {
+    let unused = context.global.var.iter().find(|(name, _)| !used.contains(name.as_str()));
+    unused.map_or(Ok(()), |(name, _)| {
+        Err(error!(Invalid, "`--var {name}` names a variable that nothing uses")
+            .did_you_mean(name, used.iter().copied())
+            .hint(format!("no stack uses `${{{name}}}`, and no `variables:` names it"))
+            .hint("nothing was sent"))
+    })
 }
 
 /// Refuses a saved plan in the place of definitions.
@@ -119,7 +134,6 @@ fn note_definitions(stack: &Stack<'_>) {
         base_url: settings::base_url(context, &loaded.config),
         keys: loaded.desired.definitions.keys().cloned().collect(),
         namespaces: loaded.namespaces(),
-        variables: loaded.config.variables.keys().filter(|name| !loaded.unused.contains(*name)).cloned().collect(),
     });
 }
 
@@ -244,16 +258,39 @@ impl Stack<'_> {
 
     /// The flags of the call that decide what it is, with their values.
     pub fn shown_flags(&self) -> BTreeMap<String, Vec<String>> {
-        self.call.shown_values(STACK_FLAGS)
+        self.own_call().shown_values(STACK_FLAGS)
+    }
+
+    /// Refuses a variable of the call that neither the stack nor what it was at its base uses. Of one of several stacks,
+    /// notes those that are used.
+    ///
+    /// # Errors
+    /// There is one.
+    pub fn check_variables<'l>(&'l self, then: impl IntoIterator<Item = &'l Loaded>) -> Result<()> {
+        let mut unused = self.loaded.unused.clone();
+        then.into_iter().for_each(|then| unused.retain(|name| then.unused.contains(name)));
+        let used = self.loaded.config.variables.keys().filter(|name| !unused.contains(*name));
+        match &self.context.findings {
+            Some(findings) => Ok(drop(findings.variables.set(used.cloned().collect()))),
+            None => check_variables(self.context, &used.map(String::as_str).collect()),
+        }
+    }
+
+    /// The call; of several stacks, without the variables that are for another one.
+    fn own_call(&self) -> Call {
+        let used = self.context.findings.as_ref().and_then(|findings| findings.variables.get());
+        let is_used =
+            |variable: &str| variable.split_once('=').zip(used).is_none_or(|((name, _), used)| used.contains(name));
+        self.call.clone().retain("var", is_used)
     }
 
     /// The words of the call for the commands that a report proposes. Of several stacks, without the filters and variables
     /// that are for another one: alone, this stack would refuse them.
     pub fn call(&self) -> String {
         let matched = self.context.findings.as_ref().and_then(|findings| findings.matched.get());
-        let Some(matched) = matched else { return self.call.about(FILTERS) };
+        let Some(matched) = matched else { return self.own_call().about(FILTERS) };
         let known = self.loaded.namespaces();
-        let call = matched.globs().into_iter().fold(self.call.clone(), |call, (flag, matched)| {
+        let call = matched.globs().into_iter().fold(self.own_call(), |call, (flag, matched)| {
             let mut is_matched = matched.iter();
             call.retain(flag, |_| is_matched.next() != Some(&false))
         });

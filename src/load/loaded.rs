@@ -27,7 +27,7 @@ pub struct Loaded {
     pub removed: BTreeMap<Key, SourceLocation>,
     /// What was read differently from how it was written.
     pub notes: Vec<Diagnostic>,
-    /// The variables of the call that only another one of several stacks can use.
+    /// The variables of the call that only another one of several stacks, or a base, can use.
     pub unused: BTreeSet<String>,
     pub(super) origin: Arc<FileOrigin>,
     pub(super) options: LoadOptions,

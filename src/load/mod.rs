@@ -314,26 +314,26 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
     let definitions = unique(found, &origin, &context, &mut problems);
     problems.extend(variables.without_environment(&config));
     let mut unused = BTreeSet::new();
-    // What another commit has is as it was.
-    if matches!(origin, FileOrigin::Disk { .. }) {
-        let is_defined = |key: &Key| definitions.contains_key(key) || removed.contains_key(key);
-        let mut found = rules::ignored_in_vain(&config, &settings, is_defined);
-        if problems.is_empty() {
-            // An overlay of another environment may use it, too.
-            let written: LazyCell<BTreeSet<String>, _> = LazyCell::new(|| {
-                let every = format::files(&origin, &config, &mut Vec::new());
-                let every: BTreeSet<&Arc<str>> = files.iter().chain(&every).collect();
-                let texts = every.into_iter().filter_map(|file| origin.text(file).ok());
-                let names = |text: SourceText| variable::names(text.as_str()).into_iter().map(str::to_owned).collect();
-                texts.flat_map::<Vec<String>, _>(names).collect()
-            });
-            for (name, problem) in variables.unused(&config, &settings, |name| written.contains(name)) {
-                match options.is_one_of_several && config.undeclared.contains(name) {
-                    true => drop(unused.insert(name.clone())),
-                    false => found.push(problem),
-                }
+    let is_defined = |key: &Key| definitions.contains_key(key) || removed.contains_key(key);
+    let mut found = rules::ignored_in_vain(&config, &settings, is_defined);
+    if problems.is_empty() {
+        // An overlay of another environment may use it, too.
+        let written: LazyCell<BTreeSet<String>, _> = LazyCell::new(|| {
+            let every = format::files(&origin, &config, &mut Vec::new());
+            let every: BTreeSet<&Arc<str>> = files.iter().chain(&every).collect();
+            let texts = every.into_iter().filter_map(|file| origin.text(file).ok());
+            let names = |text: SourceText| variable::names(text.as_str()).into_iter().map(str::to_owned).collect();
+            texts.flat_map::<Vec<String>, _>(names).collect()
+        });
+        for (name, problem) in variables.unused(&config, &settings, |name| written.contains(name)) {
+            match options.shares_variables && config.undeclared.contains(name) {
+                true => drop(unused.insert(name.clone())),
+                false => found.push(problem),
             }
         }
+    }
+    // What another commit has is as it was.
+    if matches!(origin, FileOrigin::Disk { .. }) {
         let (wrong, in_vain): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.severity == Severity::Error);
         problems.extend(wrong);
         ineffective.extend(in_vain);

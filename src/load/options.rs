@@ -13,8 +13,8 @@ pub struct LoadOptions {
     pub variables: BTreeMap<String, String>,
     /// What was found of variables in secrets with these options.
     pub secret_variables: SecretVariables,
-    /// Whether other stacks have the same variables: one that nothing uses here is then no error.
-    pub is_one_of_several: bool,
+    /// Whether other stacks, or a base, get the same variables: one that nothing uses here is then no error.
+    pub shares_variables: bool,
     /// The environment of `trueup.yaml` to load.
     pub environment: Option<String>,
     /// What happens where the settings do not define it.

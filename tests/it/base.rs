@@ -556,6 +556,44 @@ fn a_submodule_that_is_not_checked_out_removes_nothing() {
 }
 
 #[test]
+fn a_change_may_take_away_the_last_use_of_a_variable_of_the_call() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("s/a/trueup.yaml", "stack: a\nnamespaces: [a]\n");
+    let stage = stage.file("s/a/x.yaml", &definition("a/x", 80)).file("s/a/y.yaml", &definition("a/y", 80));
+    let stage = stage.file("s/b/trueup.yaml", "stack: b\nnamespaces: [b]\n").file("s/b/x.yaml", &definition("b/x", 80));
+    stage.edit("s/a/x.yaml", "port: 80", "port: ${port}");
+    let stage = stage.committed();
+    stage.run("apply -R s --yes --quiet --var port=80").code(0);
+    git(&stage, "checkout -qb branch");
+    stage.edit("s/a/x.yaml", "port: ${port}", "port: 81");
+    commit(&stage, "without");
+    for stacks in ["s/a", "-R s"] {
+        let plan = stage.run(&format!("plan {stacks} --base main --var port=80"));
+        plan.code(0).stdout_contains("this change").stdout_contains("80 -> 81");
+        let unused = "`--var prot` names a variable that nothing uses";
+        let line = format!("plan {stacks} --base main --var port=80 --var prot=80");
+        stage.run(&line).code(1).stderr_contains(unused).stderr_contains("did you mean `port`?");
+        let main = stage.run(&format!("plan {stacks} --base main"));
+        main.code(1).stderr_contains("the variable `port` is not defined").stderr_contains("s/a/x.yaml:6:9");
+    }
+    stage.run("plan s/b --base main --var port=80").code(1).stderr_contains("nothing uses");
+    // Each of several stacks proposes what works for it alone.
+    let both = "plan -R s --base main --var port=80";
+    stage.edit("s/b/x.yaml", "port: 80", "port: 81");
+    let proposed: Vec<String> = stage
+        .run(both)
+        .code(0)
+        .text()
+        .lines()
+        .filter_map(|line| Some(line.split_once("trueup apply s/")?.1.to_owned()))
+        .collect();
+    assert_eq!(proposed.len(), 2, "{proposed:?}");
+    for command in proposed {
+        stage.run(&format!("apply s/{command} --quiet")).code(0);
+    }
+}
+
+#[test]
 fn a_sparse_working_tree_removes_no_stack_and_no_definition_that_it_leaves_out() {
     let service = Service::start();
     let stage = Stage::new().at(&service);

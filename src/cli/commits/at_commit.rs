@@ -83,6 +83,13 @@ pub struct StackRoot {
     pub settings: Option<String>,
 }
 
+impl StackRoot {
+    /// What is wrong in its files, which are named from the repository's top.
+    fn wrong(&self, found: Diagnostics) -> LookupError {
+        LookupError::Wrong(found.below(self.prefix.clone().into()))
+    }
+}
+
 /// A commit that a stack is looked up in.
 pub struct CommitLookup<'a> {
     pub(super) stack: &'a Loaded,
@@ -289,7 +296,7 @@ impl<'a> CommitLookup<'a> {
             undefined_environment: UndefinedEnvironment::Defaults,
             ..self.stack.options().clone()
         };
-        load::settings_of(Some(bytes), &options).map(Some).map_err(LookupError::Wrong)
+        load::settings_of(Some(bytes), &options).map(Some).map_err(|wrong| root.wrong(wrong))
     }
 
     /// Loads a directory of the commit, with other settings than its own where some are given.
@@ -318,7 +325,7 @@ impl<'a> CommitLookup<'a> {
         let settings = settings.map(|bytes| SourceFile { path: SETTINGS.to_owned(), bytes });
         // Of two files with one path the last counts.
         let files = readable.iter().zip(contents).map(file).chain(settings).collect();
-        let loaded = load::sources(files, options).map_err(LookupError::Wrong)?;
+        let loaded = load::sources(files, options).map_err(|wrong| root.wrong(wrong))?;
         // The settings say which paths are left out.
         match others.into_iter().find(|entry| loaded.reads(&below(entry), entry.kind != EntryKind::File)) {
             Some(entry) => Err(unreadable(entry)),

@@ -97,17 +97,18 @@ fn name_removals(repository: &Repository, plan: &mut Plan) {
 
 /// What the stack was at the merge base with `base` and at its tip, as far as it decides about these keys.
 fn past(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeSet<Key>) -> Result<[PastDefinitions; 2]> {
-    let (context, stack) = (stack.context, &stack.loaded);
+    let (context, now) = (stack.context, &stack.loaded);
     let commits = [repository.merge_base(base).map_err(failed)?, repository.resolve(base).map_err(failed)?];
-    let [merge_base, tip] = commits.each_ref().map(|commit| CommitLookup::new(stack, repository, commit));
+    let [merge_base, tip] = commits.each_ref().map(|commit| CommitLookup::new(now, repository, commit));
     let merge_base_name = format!("the merge base with {base}");
     let tip_error = |error| unavailable(context, error, tip.commit, base);
     let merge_base_error = |error| unavailable(context, error, merge_base.commit, &merge_base_name);
     let is_one = tip.commit == merge_base.commit;
     let mut after = tip.load().map_err(tip_error)?;
     let mut before = if is_one { after.clone() } else { merge_base.load().map_err(merge_base_error)? };
+    stack.check_variables([&before, &after].into_iter().filter_map(|then| then.loaded.as_ref()))?;
     // Only what the merge base had was renamed.
-    let is_renamed = |loaded: &mut Loaded| loaded.options().environment != stack.options().environment;
+    let is_renamed = |loaded: &mut Loaded| loaded.options().environment != now.options().environment;
     if before.loaded.is_none() && before.root.is_some() {
         after.loaded.take_if(is_renamed);
     }

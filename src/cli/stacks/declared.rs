@@ -102,7 +102,7 @@ impl DeclaredDirectory {
     pub fn defined(&self, environment: Option<&str>, variables: &BTreeMap<String, String>) -> Defined {
         let load = |variables: BTreeMap<String, String>| {
             let environment = environment.map(str::to_owned);
-            let options = LoadOptions { environment, variables, is_one_of_several: true, ..LoadOptions::default() };
+            let options = LoadOptions { environment, variables, shares_variables: true, ..LoadOptions::default() };
             let loaded = load::directory(&self.path, &options).map_err(|problems| problems.summary())?;
             Ok(DefinedObjects::of(loaded.desired))
         };

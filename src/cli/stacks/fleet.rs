@@ -210,15 +210,9 @@ pub fn file_stem(base_url: &str, stack: &str, environment: Option<&str>) -> Stri
 fn check_variables(members: &[Member]) -> Result<()> {
     let Some(context) = members.first().map(|member| &member.context) else { return Ok(()) };
     let loaded = members.iter().filter(|member| member.missing_environment().is_none());
-    let Some(loaded) = loaded.map(Member::defined).collect::<Option<Vec<_>>>() else { return Ok(()) };
-    let used: BTreeSet<&str> = loaded.iter().flat_map(|stack| &stack.variables).map(String::as_str).collect();
-    let unused = context.global.var.iter().find(|(name, _)| !used.contains(name.as_str()));
-    unused.map_or(Ok(()), |(name, _)| {
-        Err(error!(Invalid, "`--var {name}` names a variable that nothing uses")
-            .did_you_mean(name, used)
-            .hint(format!("no stack uses `${{{name}}}`, and no `variables:` names it"))
-            .hint("nothing was sent"))
-    })
+    let used = loaded.map(|member| member.context.findings.as_ref()?.variables.get());
+    let Some(used) = used.collect::<Option<Vec<_>>>() else { return Ok(()) };
+    stack::check_variables(context, &used.into_iter().flatten().map(String::as_str).collect())
 }
 
 /// Refuses stacks that define the same endpoint of one service, whichever stack owns it: each would overwrite what the other
