@@ -19,17 +19,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use find::RepositoryPaths;
+use find::{RepositoryPaths, is_empty_directory};
 pub use history::{ChangedFile, HistoryCommit};
 use process::{CallLimits, CallOutput, Program};
 use view::PrivateView;
 
-use crate::file::{self, MOST_ENTRIES, Walk};
-
 /// The largest list of entries or commits, in bytes.
 const LARGEST_LIST: u64 = 512 * 1024 * 1024;
-/// Bytes of the settings of a repository.
-const LARGEST_SETTINGS: u64 = 1024 * 1024;
 /// What git says of a tree that the clone lacks.
 const LACKING: [&str; 3] = ["fatal: not a tree object", "error: Could not read ", "fatal: unable to read tree "];
 /// The commit of the working tree.
@@ -154,6 +150,11 @@ pub struct TreeEntry {
     pub size: Option<u64>,
 }
 
+/// Whether the working tree may lack what its commit has below `directory`, as far as that is known without git.
+pub fn may_lack_files(directory: &Path) -> bool {
+    RepositoryPaths::search(directory).is_ok_and(|found| found.may_lack(&found.prefix))
+}
+
 impl Repository {
     /// The repository that holds `directory`.
     ///
@@ -190,11 +191,8 @@ impl Repository {
     /// # Errors
     /// Those of [`Repository::entries`].
     pub fn left_out(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
-        let is_sparse = self.is_sparse();
-        let may_lack = is_sparse
-            || file::exists(&self.top().join(".gitmodules"))
-            || Walk::new(&self.top().join(below), MOST_ENTRIES, file::is_hidden_entry)
-                .any(|entry| entry.map_or(true, |it| it.file_type().is_dir() && is_empty_directory(it.path())));
+        let is_sparse = self.found.is_sparse();
+        let may_lack = crate::file::exists(&self.top().join(".gitmodules")) || self.found.may_lack(below);
         let Some(head) = may_lack.then(|| self.head().ok()).flatten() else { return Ok(Vec::new()) };
         let mut lacking = Vec::new();
         for entry in self.entries(&head, below)?.iter() {
@@ -211,24 +209,6 @@ impl Repository {
             }
         }
         Ok(lacking)
-    }
-
-    /// Whether the settings say so, the last one of them, in any way in which git writes a boolean.
-    fn is_sparse(&self) -> bool {
-        let files = [self.found.common.join("config"), self.found.directory.join("config.worktree")];
-        let texts = files.map(|file| file::read(&file, LARGEST_SETTINGS).unwrap_or_default());
-        let is_on = |line: &str| {
-            let setting = line.rsplit(']').next()?.split(['#', ';']).next()?;
-            let (key, value) = setting.split_once('=').unwrap_or((setting, "true"));
-            let value = value.trim().trim_matches('"');
-            (key.trim() == "sparsecheckout").then(|| !["", "false", "no", "off", "0"].contains(&value))
-        };
-        String::from_utf8_lossy(&texts.join(&b'\n'))
-            .to_lowercase()
-            .lines()
-            .filter_map(is_on)
-            .next_back()
-            .unwrap_or(false)
     }
 
     /// The commit of the working tree.
@@ -418,11 +398,6 @@ fn question(revision: &str) -> [&str; 5] {
 /// What a thread that panicked left is whole: each value is set in one step.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// git leaves one in the place of a submodule, named in `.gitmodules` or not, and keeps none otherwise.
-fn is_empty_directory(path: &Path) -> bool {
-    path.read_dir().is_ok_and(|mut found| found.next().is_none())
 }
 
 fn unexpected(command: &str) -> GitError {

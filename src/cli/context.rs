@@ -15,7 +15,7 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::prelude::*;
 use crate::cli::stacks::declared::{self, Declared};
 use crate::cli::{Call, CommandError, Output, ProcessEnvironment, aside};
-use crate::git::{GitEnvironment, GitError, Repository};
+use crate::git::{self, GitEnvironment, GitError, Repository};
 use crate::load::{Diagnostics, RenderOptions};
 use crate::model::policy::Policy;
 use crate::plan::MatchedFilters;
@@ -239,6 +239,17 @@ impl LazyRepository {
     pub fn open(&self) -> Result<&Repository, Arc<GitError>> {
         let opened = self.opened.get_or_init(|| Repository::open(&self.directory, &self.machine).map_err(Arc::new));
         opened.as_ref().map_err(Arc::clone)
+    }
+
+    /// Opens it to see what its working tree lacks; nothing where that has all files, as far as it is known without git.
+    ///
+    /// # Errors
+    /// It may lack some, and git cannot be asked.
+    pub fn open_lacking(&self) -> Result<Option<&Repository>, Arc<GitError>> {
+        match self.open() {
+            Err(error) if git::may_lack_files(&self.directory) => Err(error),
+            opened => Ok(opened.ok()),
+        }
     }
 }
 

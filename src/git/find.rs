@@ -4,11 +4,15 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use walkdir::DirEntry;
+
 use super::GitError;
-use crate::file::{self, owner};
+use crate::file::{self, MOST_ENTRIES, Walk, owner};
 
 /// Bytes of a file that only points to a directory.
 const LARGEST_POINTER: u64 = 8 * 1024;
+/// Bytes of the settings of a repository.
+const LARGEST_SETTINGS: u64 = 1024 * 1024;
 
 /// A repository on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +74,37 @@ impl RepositoryPaths {
         }
         Ok(())
     }
+
+    /// Whether the working tree may lack what its commit has below a directory: it is sparse, or has an empty directory,
+    /// which may be the place of a submodule.
+    pub(super) fn may_lack(&self, below: &str) -> bool {
+        let is_empty = |entry: DirEntry| entry.file_type().is_dir() && is_empty_directory(entry.path());
+        let mut walk = Walk::new(&self.top.join(below), MOST_ENTRIES, file::is_hidden_entry);
+        self.is_sparse() || walk.any(|entry| entry.map_or(true, is_empty))
+    }
+
+    /// Whether the settings say that it is sparse, the last one of them, in any way in which git writes a boolean.
+    pub(super) fn is_sparse(&self) -> bool {
+        let files = [self.common.join("config"), self.directory.join("config.worktree")];
+        let texts = files.map(|file| file::read(&file, LARGEST_SETTINGS).unwrap_or_default());
+        let is_on = |line: &str| {
+            let setting = line.rsplit(']').next()?.split(['#', ';']).next()?;
+            let (key, value) = setting.split_once('=').unwrap_or((setting, "true"));
+            let value = value.trim().trim_matches('"');
+            (key.trim() == "sparsecheckout").then(|| !["", "false", "no", "off", "0"].contains(&value))
+        };
+        String::from_utf8_lossy(&texts.join(&b'\n'))
+            .to_lowercase()
+            .lines()
+            .filter_map(is_on)
+            .next_back()
+            .unwrap_or(false)
+    }
+}
+
+/// git leaves one in the place of a submodule, named in `.gitmodules` or not, and keeps none otherwise.
+pub(super) fn is_empty_directory(path: &Path) -> bool {
+    path.read_dir().is_ok_and(|mut found| found.next().is_none())
 }
 
 /// The path in a file that only points elsewhere.

@@ -496,6 +496,14 @@ fn a_working_tree_that_lacks_files_of_its_commit_removes_nothing() {
             .stderr_contains("is sparse and lacks `api/pay.yaml`")
             .stderr_contains("sparse-checkout");
     }
+    // Nor where git cannot be asked.
+    let stage = stage.env("PATH", "/nowhere");
+    for line in ["plan .", "drift .", "apply . --yes"] {
+        let unknown =
+            "whether the working tree has all files of its commit is unknown: the `git` program cannot be run";
+        stage.run(line).code(1).stderr_contains(unknown).stderr_contains("nothing was sent");
+    }
+    let stage = stage.env("PATH", &std::env::var("PATH").expect("a search path"));
     git(&stage, "sparse-checkout disable");
     stage.run("plan .").code(0).stdout_contains("In sync");
     stage.remove("api/pay.yaml");

@@ -40,7 +40,11 @@ pub fn attribute(stack: &Stack<'_>, plan: &mut Plan, base: Option<&str>) -> Resu
 /// # Errors
 /// A file or a submodule is missing, or git cannot say.
 pub fn check_whole(stack: &Stack<'_>) -> Result<()> {
-    let Ok(repository) = stack.repository.open() else { return Ok(()) };
+    let unknown = |error| {
+        error!(Invalid, "whether the working tree has all files of its commit is unknown: {error}")
+            .hint("nothing was sent")
+    };
+    let Some(repository) = stack.repository.open_lacking().map_err(unknown)? else { return Ok(()) };
     let prefix = repository.prefix();
     let left_out = repository.left_out(prefix).map_err(failed)?;
     let is_read = |entry: &&TreeEntry| {

@@ -114,10 +114,12 @@ fn elsewhere(
             }
         }
     }
-    if let Ok(repository) = repository.open() {
-        for (key, reason) in service.left_out(context, repository, keys) {
-            elsewhere.entry(key).or_insert_with(|| unknown(reason));
-        }
+    let left_out = match repository.open_lacking() {
+        Ok(repository) => repository.map_or_else(Vec::new, |repository| service.left_out(context, repository, keys)),
+        Err(error) => keys.iter().map(|key| (key.clone(), error.to_string())).collect(),
+    };
+    for (key, reason) in left_out {
+        elsewhere.entry(key).or_insert_with(|| unknown(reason));
     }
     (elsewhere, referrers)
 }
