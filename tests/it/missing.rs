@@ -161,6 +161,29 @@ fn where_git_cannot_decide_the_verdict_says_so() {
 }
 
 #[test]
+fn a_removal_is_found_in_every_directory_that_the_stack_had() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("a/cart.yaml", &definition("shop/cart", 80))
+        .file("a/search.yaml", &definition("shop/search", 80))
+        .committed()
+        .applied("a");
+    git(&stage, "mv a b");
+    commit(&stage, "moved");
+    stage.remove("b/search.yaml");
+    let removal = commit(&stage, "removed");
+    stage.run("apply b --yes --quiet").code(0);
+    stage.write("b/search.yaml", &definition("shop/search", 80));
+    commit(&stage, "again");
+    git(&stage, "mv b c");
+    commit(&stage, "twice");
+    let undecided = format!("cannot be decided ({} removed the definition", &removal[..7]);
+    stage.run(&format!("drift c {ELSEWHERE}")).code(2).stdout_contains(&undecided);
+}
+
+#[test]
 fn lines_of_history_that_do_not_meet_are_judged_with_care() {
     let service = Service::start();
     let stage = applied(&service);

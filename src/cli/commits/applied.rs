@@ -10,7 +10,7 @@ use crate::cli::commits::at_commit::{LookupError, StackRoot};
 use crate::cli::commits::base;
 use crate::cli::{Result, Stack, settings};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
-use crate::git::Repository;
+use crate::git::{HistoryCommit, Repository};
 use crate::journal::{self, LastAction, RunOwner};
 use crate::load::Loaded;
 use crate::model::{Key, RunId};
@@ -175,27 +175,49 @@ fn removals(
         if left.is_empty() {
             continue;
         }
-        let directories = [repository.prefix(), &applied.directory];
-        let steps =
-            repository.steps_since(&applied.id, &directories, MOST_LATER + 1).map_err(|error| error.to_string())?;
-        if steps.len() > MOST_LATER {
-            let applied = short(&applied.id);
-            return Err(format!("more than {MOST_LATER} commits changed the stack since {applied} was applied"));
-        }
         let mut later = None;
-        for step in &steps {
+        for (step, defined) in later_definitions(stack, repository, applied)? {
             // What does not load was not applied either.
-            if let Ok((loaded, _)) = base::found_at(stack, repository, &step.id) {
-                for key in left.iter().filter(|key| !loaded.desired.definitions.contains_key(**key)) {
-                    let removal = Removal { commit: step.id.clone(), defined_again: later };
-                    removals.entry((*key).clone()).or_insert(removal);
-                }
+            for key in left.iter().filter(|key| defined.as_ref().is_some_and(|defined| !defined.contains(**key))) {
+                let removal = Removal { commit: step.id.clone(), defined_again: later };
+                removals.entry((*key).clone()).or_insert(removal);
             }
             // git counts seconds: what happened in this one may have come before it.
             later = Timestamp::from_second(step.seconds + 1).ok();
         }
     }
     Ok(removals)
+}
+
+/// The commits after the applied one that changed the stack in any directory that it had, newest first, with what each
+/// defines, if it loads.
+fn later_definitions(
+    stack: &Stack<'_>,
+    repository: &Repository,
+    applied: &AppliedCommit,
+) -> Result<Vec<(HistoryCommit, Option<BTreeSet<Key>>)>, String> {
+    let mut directories = BTreeSet::from([repository.prefix().to_owned(), applied.directory.clone()]);
+    loop {
+        let steps = repository
+            .steps_since(&applied.id, &directories.iter().map(String::as_str).collect::<Vec<_>>(), MOST_LATER + 1)
+            .map_err(|error| error.to_string())?;
+        if steps.len() > MOST_LATER {
+            let applied = short(&applied.id);
+            return Err(format!("more than {MOST_LATER} commits changed the stack since {applied} was applied"));
+        }
+        let known = directories.len();
+        let defined = steps.into_iter().map(|step| {
+            let found = base::found_at(stack, repository, &step.id).ok().map(|(loaded, root)| {
+                directories.insert(root.prefix);
+                loaded.desired.definitions.into_keys().collect()
+            });
+            (step, found)
+        });
+        let defined = defined.collect();
+        if directories.len() == known {
+            return Ok(defined);
+        }
+    }
 }
 
 /// Lets the ownership annotations that an apply of `plan` writes name the commit of the definitions: that of the
