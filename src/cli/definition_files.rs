@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use crate::cli::args::DefinitionFileArgs;
 use crate::cli::call::Call;
+use crate::cli::commits::base;
+use crate::cli::context::LazyRepository;
 use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::prelude::*;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
@@ -51,8 +53,8 @@ impl<'a> DefinitionTarget<'a> {
     /// The stack around the directory that the arguments name.
     ///
     /// # Errors
-    /// The directory goes up from what does not exist; or the stack cannot be loaded, so that nobody knows which files
-    /// define what.
+    /// The directory goes up from what does not exist; or the stack cannot be loaded or its files are not all there, so that
+    /// nobody knows which files define what.
     pub fn new(arguments: &'a DefinitionFileArgs, context: &Context, mut config: Config) -> Result<Self> {
         let full = file::full(&arguments.output)?;
         let there = full.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(&full);
@@ -74,6 +76,9 @@ impl<'a> DefinitionTarget<'a> {
         let loaded = if has_others { Some(load::definitions_below(&root, &options)) } else { whole };
         let loaded = loaded.transpose().map_err(|found| context.wrong(&found).hint("nothing was written"))?;
         let (loaded, unparsed) = loaded.unzip();
+        if let Some(loaded) = loaded.as_ref().filter(|_| has_settings) {
+            base::check_whole(loaded, &LazyRepository::new(context, &root)).hint("nothing was written")?;
+        }
         let (defined, removed) = loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
         let files = gathered(defined.iter().map(|(key, definition)| (definition.file.clone(), key.clone())));
         let below = full.strip_prefix(&root).ok().filter(|_| has_settings).map(slashed).unwrap_or_default();

@@ -124,7 +124,7 @@ impl<'c> Session<'c> {
         (source, connection): (LiveSource, Option<Connection>),
         options: SessionOptions<'c>,
     ) -> Result<Self> {
-        base::check_whole(&stack)?;
+        base::check_whole(&stack.loaded, &stack.repository).hint("nothing was sent")?;
         let change = options.change.cloned().unwrap_or_default();
         let pruned = change.prune_namespace.iter().cloned().collect();
         if let Some(base) = &change.base {

@@ -14,7 +14,7 @@ use trueup::load;
 use trueup::model::{Key, Name, Namespace, Object, StringMap};
 
 use crate::strategies;
-use crate::support::{OddServer, Service, Stage, definition};
+use crate::support::{OddServer, Service, Stage, definition, git};
 
 /// Texts that YAML reads as something else, or that end what they stand in.
 const TRAPS: &[&str] = &[
@@ -387,6 +387,24 @@ fn what_another_file_defines_is_not_written_a_second_time() {
     let imported = stage.run("import terraform ../infra -o .");
     imported.code(7).stderr_contains("`all.yaml` defines it").stdout_contains("Imported 1 endpoint into");
     stage.run("validate .").code(0).stdout_contains("2 endpoints");
+}
+
+#[test]
+fn what_a_sparse_working_tree_leaves_out_is_not_written_a_second_time() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80));
+    let stage = stage.file("more/search.yaml", &definition("shop/search", 80)).committed().applied(".");
+    git(&stage, "sparse-checkout set --no-cone /* !/more/");
+    let attributes = json!({"name": "search", "namespace": "shop", "ip": "10.0.0.7", "port": 80});
+    stage.write("../infra/a.tf.json", &json!({"resource": {"volterra_endpoint": {"search": attributes}}}).to_string());
+    for line in ["pull", "import terraform ../infra -o ."] {
+        let refused = stage.run(line);
+        refused
+            .code(1)
+            .stderr_contains("is sparse and lacks `more/search.yaml`")
+            .stderr_contains("nothing was written");
+    }
+    assert!(!stage.path("shop/search.yaml").exists());
 }
 
 #[test]

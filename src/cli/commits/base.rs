@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackAtCommit, StackRoot};
 use crate::cli::commits::blame;
-use crate::cli::{CommandError, Context, ExitStatus, Result, Stack, settings};
+use crate::cli::context::LazyRepository;
+use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, Stack, settings};
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::load::{Config, Loaded, is_source};
 use crate::model::policy::SafetySettings;
@@ -39,24 +40,21 @@ pub fn attribute(stack: &Stack<'_>, plan: &mut Plan, base: Option<&str>) -> Resu
 ///
 /// # Errors
 /// A file or a submodule is missing, or git cannot say.
-pub fn check_whole(stack: &Stack<'_>) -> Result<()> {
-    let unknown = |error| {
-        error!(Invalid, "whether the working tree has all files of its commit is unknown: {error}")
-            .hint("nothing was sent")
-    };
-    let Some(repository) = stack.repository.open_lacking().map_err(unknown)? else { return Ok(()) };
+pub fn check_whole(loaded: &Loaded, repository: &LazyRepository) -> Result<()> {
+    let unknown = |error| error!(Invalid, "whether the working tree has all files of its commit is unknown: {error}");
+    let Some(repository) = repository.open_lacking().map_err(unknown)? else { return Ok(()) };
     let prefix = repository.prefix();
-    let left_out = repository.left_out(prefix).map_err(failed)?;
+    let left_out = repository.left_out(prefix).with_status(ExitStatus::Invalid)?;
     let is_read = |entry: &&TreeEntry| {
         let path = &entry.path[prefix.len()..];
         match entry.kind {
             // A glob may exclude all that is in it.
-            EntryKind::Submodule => stack.loaded.reads(&format!("{path}/_"), true),
-            EntryKind::File | EntryKind::Link => is_source(path) && stack.loaded.reads(path, false),
+            EntryKind::Submodule => loaded.reads(&format!("{path}/_"), true),
+            EntryKind::File | EntryKind::Link => is_source(path) && loaded.reads(path, false),
         }
     };
     let Some(TreeEntry { path, kind, .. }) = left_out.iter().find(is_read) else { return Ok(()) };
-    let error = match kind {
+    Err(match kind {
         EntryKind::Submodule => {
             error!(Invalid, "the submodule `{path}` is not checked out, and may contain definitions")
                 .hint("to check it out: git submodule update --init --recursive")
@@ -68,8 +66,7 @@ pub fn check_whole(stack: &Stack<'_>) -> Result<()> {
                 .hint("to have all files of the stack: git sparse-checkout add, or disable")
                 .hint("if the file was deleted, commit that first")
         }
-    };
-    Err(error.hint("nothing was sent"))
+    })
 }
 
 /// The stack as it was at a commit (a full id), with the settings that it had there, and where it was.
