@@ -88,6 +88,30 @@ fn settings_that_cannot_be_read_fail_a_merge_request_and_then_only_the_jobs_of_t
     }
 }
 
+#[test]
+fn a_stack_at_the_top_has_no_job_in_a_merge_request_that_changes_none_of_its_files() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let files = [
+        ("trueup.yaml", "stack: shop\nnamespaces: [shop]\n"),
+        ("cart.yaml", &definition("shop/cart", 80)),
+        ("README.md", "a"),
+    ];
+    let mut runner = Runner::new(&service, "", &files);
+    for (name, value) in [
+        ("CI_PIPELINE_SOURCE", "merge_request_event"),
+        ("CI_MERGE_REQUEST_DIFF_BASE_SHA", &runner.git("rev-parse HEAD")),
+        ("JOBS", "plan comment"),
+    ] {
+        runner.set(name, value);
+    }
+    runner.stage.write("README.md", "b");
+    runner.commit();
+    assert_eq!(generated(&runner).keys().collect::<Vec<_>>(), ["no stack"]);
+}
+
 /// Two stacks, and the pipeline of a merge request.
 fn merge_request(service: &Service) -> Runner {
     let mut runner = Runner::new(
