@@ -187,6 +187,38 @@ fn a_pull_request_has_a_plan_and_a_comment_for_each_stack_and_environment() {
 }
 
 #[test]
+fn what_others_merged_after_the_last_push_is_not_of_the_pull_request() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = repository(&service, "change/");
+    // The base of the event is that of the last push.
+    runner.set("BASE", &runner.git("rev-parse HEAD"));
+    runner.git("checkout -qb branch");
+    runner.stage.write("change/shop/web.yaml", &definition("shop/web", 80));
+    runner.commit();
+    runner.git("checkout -q main");
+    runner.stage.edit("change/shop/cart.yaml", "port: 80", "port: 81");
+    runner.stage.edit("change/pay/card.yaml", "port: 80", "port: 81");
+    runner.commit();
+    // The forge merges the pull request anew for each event, such as a label.
+    runner.git("checkout -q --detach");
+    runner.git("merge -q --no-edit branch");
+    for job in ["stacks", "plan", "all", "fork"] {
+        let step = step(&workflow("plan.yaml"), job, "Base");
+        assert_eq!(text(&step, "if"), "github.event_name == 'pull_request'");
+        assert_eq!(runner.step(&step).code, 0);
+    }
+    let set = runner.stage.read("../environment");
+    runner.set("BASE", set.strip_prefix("BASE=").expect("the base").trim_end());
+    let found = targets(&runner.step(&step(&workflow("plan.yaml"), "stacks", "stacks")));
+    assert_eq!(found.len(), 1, "{found:?}");
+    let planned = plan(&mut runner, &found[0]);
+    assert!(planned.summary.contains("#### 1 create not of this change"), "{}", planned.summary);
+}
+
+#[test]
 fn a_removed_stack_has_a_comment_with_what_stays_live_and_the_commands_that_delete_it() {
     if !has(&["bash", "jq", "git", "node"]) {
         return;

@@ -107,7 +107,7 @@ impl Runner {
         let stage = &self.stage;
         let program = Path::new(env!("CARGO_BIN_EXE_trueup")).parent().expect("a directory");
         let path = std::env::var("PATH").unwrap_or_default();
-        ["output", "summary"].iter().for_each(|name| stage.write(&format!("../{name}"), ""));
+        ["environment", "output", "summary"].iter().for_each(|name| stage.write(&format!("../{name}"), ""));
         stage.write("../step.sh", script);
         let mut command = Command::new("bash");
         command
@@ -117,6 +117,7 @@ impl Runner {
             .env_clear()
             .env("PATH", format!("{}:{}:{path}", stage.path("../bin").display(), program.display()))
             .env("HOME", stage.path(".."))
+            .env("GITHUB_ENV", stage.path("../environment"))
             .env("GITHUB_OUTPUT", stage.path("../output"))
             .env("GITHUB_STEP_SUMMARY", stage.path("../summary"))
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
