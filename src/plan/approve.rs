@@ -118,8 +118,8 @@ impl Plan {
 
     /// The consents that the digest `given` covers.
     fn consents_of(&self, given: &str) -> Result<Allowances, ApprovalError> {
-        let digests = self.digests();
-        match (digests.whole.is_named(given), digests.without_consents.is_named(given)) {
+        let (whole, without_consents) = self.digests();
+        match (whole.is_named(given), without_consents.is_named(given)) {
             (None, _) | (_, None) => Err(ApprovalError::NoDigest(given.to_owned())),
             (Some(true), _) => Ok(self.reviewed_consents()),
             // The plan that was reviewed before anything was allowed: the apply says what it allows.

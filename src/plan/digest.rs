@@ -33,8 +33,7 @@ impl Digest {
     /// The digest of several plans in this order, and that of the same plans before anybody allowed anything.
     #[must_use]
     pub fn of_all<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> (Self, Self) {
-        let digests = plans.into_iter().map(Plan::digests).map(|digests| (digests.whole, digests.without_consents));
-        let (whole, without): (Vec<Self>, Vec<Self>) = digests.unzip();
+        let (whole, without): (Vec<Self>, Vec<Self>) = plans.into_iter().map(Plan::digests).unzip();
         (Self::over(whole.into_iter()), Self::over(without.into_iter()))
     }
 
@@ -102,26 +101,19 @@ enum Wanted<'p> {
     Nothing,
 }
 
-/// The digests of one plan.
-pub(super) struct Digests {
-    /// With the consents that it records.
-    pub(super) whole: Digest,
-    /// Without them: the digest of the plan before anybody allowed anything.
-    pub(super) without_consents: Digest,
-}
-
 impl Plan {
     /// The digest of this plan, the consents that it records included.
     pub fn digest(&self) -> Digest {
-        self.digests().whole
+        self.digests().0
     }
 
     /// The digest of this plan before anybody allowed anything.
     pub fn digest_without_consents(&self) -> Digest {
-        self.digests().without_consents
+        self.digests().1
     }
 
-    pub(super) fn digests(&self) -> Digests {
+    /// The one and the other.
+    pub(super) fn digests(&self) -> (Digest, Digest) {
         let covered = Covered {
             base_url: &self.service.base_url,
             layout: self.service.layout,
@@ -143,7 +135,7 @@ impl Plan {
             true => without,
             false => Sha256::new_with_prefix(without).chain_update(self::hash(&("allowed", names))).finalize(),
         };
-        Digests { whole: digest(whole), without_consents: digest(without) }
+        (digest(whole), digest(without))
     }
 }
 
