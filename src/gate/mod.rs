@@ -13,8 +13,6 @@ use crate::model::policy::{GateMode, Gates};
 use crate::model::{Namespace, Object, displayed, neutral};
 use crate::plan::{Action, Change, Plan, afterwards, targets};
 
-/// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
-const SYSTEM: &str = "system";
 /// By how much the clock of this machine may differ from that of the service.
 const CLOCKS: SignedDuration = SignedDuration::from_mins(1);
 
@@ -46,9 +44,7 @@ pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) 
 
 /// What the gates have to say that look at no object: those of DDoS and security events.
 pub async fn check_events_of_all(reader: &Reader, gates: &Gates, now: Timestamp) -> Vec<GateFinding> {
-    let mut findings = Vec::new();
-    // A constant that is a label.
-    let Ok(system) = Namespace::parse(SYSTEM) else { return findings };
+    let (mut findings, system) = (Vec::new(), Namespace::system());
     if gates.ddos != GateMode::Off {
         let found = ddos::list(reader, &system, &ddos::DdosFilter::recent(now)).await;
         // The ends of events are times of the service.
@@ -92,9 +88,7 @@ fn sites(plan: &Plan) -> BTreeSet<String> {
 
 async fn check_sites(reader: &Reader, sites: &BTreeSet<String>, mode: GateMode) -> Vec<GateFinding> {
     let gate = "upgrade";
-    let mut findings = Vec::new();
-    // A constant that is a label.
-    let Ok(system) = Namespace::parse(SYSTEM) else { return findings };
+    let (mut findings, system) = (Vec::new(), Namespace::system());
     for site in sites {
         let text = match upgrades::status(reader, &system, site).await {
             Ok(progress) => progress.and_then(|progress| upgrade_text(site, &progress)),

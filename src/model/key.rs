@@ -115,6 +115,14 @@ name_type!(
     Namespace
 );
 
+impl Namespace {
+    /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
+    #[must_use]
+    pub fn system() -> Self {
+        Self("system".into())
+    }
+}
+
 impl Name {
     /// The name that a definition or a flag gives to an object of a kind: a label, or where it is called so a host name.
     ///

@@ -13,8 +13,6 @@ use crate::model::{Layout, ListRead, LiveItem};
 use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
 
-/// The namespace that every tenant has.
-const SYSTEM: &str = "system";
 /// Seconds by which two clocks may differ.
 const CLOCKS: i64 = 60;
 
@@ -28,9 +26,8 @@ pub async fn check(context: &Context, config: &Config, lists: Lists<'_>, with_to
         Ok((connection.reader()?, connection.service().layout))
     };
     let Some((reader, layout)) = checked(health, "connection", connected.await) else { return };
-    let first = lists.0.first().cloned().or_else(|| Namespace::parse(SYSTEM).ok());
-    let Some(first) = first else { return };
-    let error = reader.list(&Scope::endpoints(first.clone()), ListFields::Spec).await.err();
+    let first = lists.0.first().cloned().unwrap_or_else(Namespace::system);
+    let error = reader.list(&Scope::endpoints(first), ListFields::Spec).await.err();
     if let Some(error) = &error {
         let says_it = matches!(error.failure, Failure::Tls(_) | Failure::ClientCertificate(_));
         let advice = advice(error, layout);
