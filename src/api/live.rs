@@ -114,7 +114,7 @@ fn items(scope: &Scope, body: &str) -> Result<Vec<(Key, LiveItem)>, String> {
 }
 
 /// The body as text, checked once: the parser of bytes checks every string by itself.
-fn text(body: &[u8]) -> Result<&str, String> {
+pub(super) fn text(body: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(body).map_err(|error| format!("the list cannot be read: {error}"))
 }
 
@@ -138,7 +138,7 @@ pub(super) fn check_list<T: Send>(
     by_key(checked.into_iter().flatten().collect::<Result<_, _>>()?)
 }
 
-fn raw_items(body: &str) -> Result<Vec<&RawValue>, String> {
+pub(super) fn raw_items(body: &str) -> Result<Vec<&RawValue>, String> {
     let list = serde_json::from_str::<List<&RawValue>>(body);
     whole(list.map_err(|error| format!("the list cannot be read: {}", describe(&error)))?)
 }

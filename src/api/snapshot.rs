@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use crate::kind::{self, KindName};
 use crate::model::{
@@ -18,7 +17,7 @@ use crate::model::{
 
 use super::error::ApiError;
 use super::fetch::{is_not_offered, list, read_referrers, referring_views};
-use super::live::{READ, read_list};
+use super::live::{READ, describe, raw_items, read_list, text};
 use super::objects::{ListFields, ResponseFormat};
 use super::reader::Reader;
 
@@ -88,16 +87,13 @@ pub fn read(snapshot: &Snapshot, scope: &Scope) -> ListRead {
     let kept = snapshot.namespaces.get(&scope.namespace).and_then(|kept| kept.items(scope.kind));
     match kept {
         // Texts and their list can always be written.
-        Some(Some(items)) => read_list(scope, &serde_json::to_vec(&List { items }).unwrap_or_default()),
+        Some(Some(items)) => {
+            read_list(scope, &serde_json::to_vec(&BTreeMap::from([("items", items)])).unwrap_or_default())
+        }
         Some(None) => ListRead::NotOffered,
         // What was not kept is not absent.
         None => ListRead::Unknown { reason: "it is not in the snapshot".to_owned() },
     }
-}
-
-#[derive(Serialize, Deserialize)]
-struct List<I> {
-    items: I,
 }
 
 /// Who referred to `key`; nothing where it was not asked.
@@ -133,7 +129,7 @@ async fn read_kind(reader: &Reader, scope: Scope, referring: ReferrerReads) -> R
         let keys: Vec<Key> = keys.filter(|_| referring == ReferrerReads::Asked).cloned().collect();
         // Its memory is free for what follows.
         drop(read);
-        Ok((keys, items(&scope, &body).map_err(|error| error.to_string())?))
+        Ok((keys, items(&scope, &body)?))
     };
     let (keys, items) = match list(reader, &scope, ListFields::Spec, read).await {
         Ok(read) => read.map_err(unread)?,
@@ -148,19 +144,20 @@ async fn read_kind(reader: &Reader, scope: Scope, referring: ReferrerReads) -> R
 }
 
 /// The items of the list that belong to the namespace, by name.
-fn items(scope: &Scope, body: &[u8]) -> serde_json::Result<Vec<SnapshotItem>> {
+fn items(scope: &Scope, body: &[u8]) -> Result<Vec<SnapshotItem>, String> {
     let part = |item: &Json, name: &str| {
         let direct = item.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
         direct.or_else(|| item.get("metadata")?.get(name)?.as_str()).unwrap_or_default().to_owned()
     };
-    let list: List<Vec<&RawValue>> = serde_json::from_slice(body)?;
-    let mut items = Vec::with_capacity(list.items.len());
-    for item in list.items {
+    let list = raw_items(text(body)?)?;
+    let mut items = Vec::with_capacity(list.len());
+    for item in list {
         // One tree at a time.
-        let JsonTree(item) = serde_json::from_str(item.get())?;
+        let JsonTree(item) = serde_json::from_str(item.get()).map_err(|error| describe(&error))?;
         if part(&item, "namespace") == scope.namespace.as_str() {
             let name = part(&item, "name");
-            items.push((name, SnapshotItem::new(&without_secrets(scope.kind, item))?));
+            items
+                .push((name, SnapshotItem::new(&without_secrets(scope.kind, item)).map_err(|error| describe(&error))?));
         }
     }
     items.sort_by(|(one, _), (other, _)| one.cmp(other));
