@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::text::{Position, SourceText};
+use super::text::{Position, SourceText, TextError};
 use crate::model::is_unsafe;
 
 /// Bytes of one source line that are kept on each side of a label.
@@ -70,6 +70,12 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// What is allowed, or what to do.
     pub help: Option<String>,
+}
+
+impl From<TextError> for Diagnostic {
+    fn from(error: TextError) -> Self {
+        Self::error(error.message, &error.source, error.range, error.label).of_unparsed(&error.source)
+    }
 }
 
 /// What was read; why it could not be is one of the problems.

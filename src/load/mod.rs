@@ -365,7 +365,7 @@ fn config_of(origin: &FileOrigin, options: &LoadOptions, problems: &mut Vec<Diag
 
 fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>) -> FileRead {
     let mut read = FileRead::default();
-    let text = reader.read(file).and_then(|bytes| SourceText::new(file, bytes));
+    let text = reader.read(file).and_then(|bytes| Ok(SourceText::new(file, bytes)?));
     let Some(source) = read_or_noted(text, &mut read.problems) else { return read };
     // What it defined would be deleted. An empty .json file is an error.
     if source.language() != Language::Json

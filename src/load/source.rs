@@ -60,7 +60,7 @@ impl FileOrigin {
 
     /// The text of a file.
     pub(super) fn text(&self, path: &Arc<str>) -> Result<SourceText, Diagnostic> {
-        SourceText::new(path, self.read(path)?)
+        Ok(SourceText::new(path, self.read(path)?)?)
     }
 
     /// Whether an edited file can take the place of the one at `path`: a link is left alone.

@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::diagnostic::Diagnostic;
 use super::secret_names;
 
 /// Bytes between two `---` up to which the fast reader is trusted: its parser's work on nested
@@ -43,6 +42,19 @@ pub struct Position {
     pub line: usize,
     /// The column.
     pub column: usize,
+}
+
+/// Why bytes are not the text of a file, and where.
+#[derive(Debug)]
+pub struct TextError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub label: &'static str,
+    /// The text, as far as it is one.
+    pub source: Box<SourceText>,
+    /// The bytes of it that are wrong.
+    pub range: Range<usize>,
 }
 
 /// What finds a place without reading its line, which may be all of the text.
@@ -90,7 +102,7 @@ impl SourceText {
     ///
     /// # Errors
     /// They are not UTF-8, or contain a control character; the place is given.
-    pub fn new(path: &Arc<str>, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
+    pub fn new(path: &Arc<str>, bytes: Vec<u8>) -> Result<Self, TextError> {
         let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -99,7 +111,9 @@ impl SourceText {
                 let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
                 let source = Self::of(path.clone(), before, 0);
                 let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
-                return Err(source.refused("the file is not valid UTF-8", good..good, label));
+                let end = source.text.len();
+                let message = "the file is not valid UTF-8".to_owned();
+                return Err(TextError { message, label, source: Box::new(source), range: end..end });
             }
         };
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -111,13 +125,10 @@ impl SourceText {
         if let Some(at) = any.then(|| source.text.bytes().position(|byte| forbidden(&byte))).flatten() {
             let code = source.text.as_bytes()[at];
             let message = format!("the control character U+{code:04X} is not allowed in a file");
-            return Err(source.refused(&message, at..at + 1, "remove it, or write an escape in quotes"));
+            let label = "remove it, or write an escape in quotes";
+            return Err(TextError { message, label, source: Box::new(source), range: at..at + 1 });
         }
         Ok(source)
-    }
-
-    fn refused(&self, message: &str, range: Range<usize>, label: &str) -> Diagnostic {
-        Diagnostic::error(message, self, range, label).of_unparsed(self)
     }
 
     /// What the text of a file becomes; nothing where it could not be read back.
@@ -285,12 +296,10 @@ mod tests {
     fn bytes_that_are_not_a_text_are_refused_with_their_place() {
         let refused = |bytes: &[u8]| SourceText::new(&"a.yaml".into(), bytes.to_vec()).expect_err("refused");
         let bad = refused(b"a: 1\nb: \xff\n");
-        assert_eq!(
-            (bad.message.as_str(), bad.labels[0].start),
-            ("the file is not valid UTF-8", Position { line: 2, column: 4 })
-        );
+        let place = bad.source.position(bad.range.start);
+        assert_eq!((bad.message.as_str(), place), ("the file is not valid UTF-8", Position { line: 2, column: 4 }));
         assert_eq!(refused(b"a: \0\n").message, "the control character U+0000 is not allowed in a file");
-        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).labels[0].label, "the file is UTF-16: save it as UTF-8");
+        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).label, "the file is UTF-16: save it as UTF-8");
     }
 
     #[test]

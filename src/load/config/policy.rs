@@ -20,7 +20,7 @@ use crate::model::{Name, Namespace};
 /// Everything that is wrong with it, with places.
 pub fn policy(path: &str, bytes: Vec<u8>) -> Result<Policy, Diagnostics> {
     let mut problems = Vec::new();
-    let source = SourceText::new(&path.into(), bytes).map_err(|problem| Diagnostics::new(vec![problem], 1))?;
+    let source = SourceText::new(&path.into(), bytes).map_err(|error| Diagnostics::new(vec![error.into()], 1))?;
     let policy = read(&source, &mut problems);
     if problems.is_empty() { Ok(policy) } else { Err(Diagnostics::new(problems, 1)) }
 }

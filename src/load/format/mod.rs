@@ -87,7 +87,7 @@ pub enum Canonical {
 /// What cannot be parsed.
 pub fn text(file: &Arc<str>, bytes: Vec<u8>) -> Result<Canonical, Vec<Diagnostic>> {
     let mark = if bytes.starts_with("\u{feff}".as_bytes()) { "\u{feff}" } else { "" };
-    let source = SourceText::new(file, bytes).map_err(|problem| vec![problem])?;
+    let source = SourceText::new(file, bytes).map_err(|error| vec![Diagnostic::from(error)])?;
     let trees = parsed(&source)?;
     let text = source.as_str();
     let is_open = source.language() == Language::Yaml && !text.is_empty() && !text.ends_with('\n');
