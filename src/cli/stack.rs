@@ -271,9 +271,10 @@ impl Stack<'_> {
         then.into_iter().for_each(|then| unused.retain(|name| then.unused.contains(name)));
         let used = self.loaded.config.variables.keys().filter(|name| !unused.contains(*name));
         match &self.context.findings {
-            Some(findings) => Ok(drop(findings.variables.set(used.cloned().collect()))),
-            None => check_variables(self.context, &used.map(String::as_str).collect()),
+            Some(findings) => _ = findings.variables.set(used.cloned().collect()),
+            None => check_variables(self.context, &used.map(String::as_str).collect())?,
         }
+        Ok(())
     }
 
     /// The call; of several stacks, without the variables that are for another one.

@@ -6,8 +6,8 @@ use super::*;
 use crate::model::growth_tests::assert_at_most_linear;
 use crate::model::policy::{IgnoreRule, Safeguards};
 use crate::model::{
-    Desired, DocumentError, Field, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, Scope,
-    UnknownField, UnsupportedItem,
+    DocumentError, Field, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, Scope, UnknownField,
+    UnsupportedItem,
 };
 use crate::tests::world::{STACK, World, annotated, endpoint, live, shop};
 

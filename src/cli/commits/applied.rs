@@ -189,13 +189,15 @@ fn removals(
     Ok(removals)
 }
 
-/// The commits after the applied one that changed the stack in any directory that it had, newest first, with what each
-/// defines, if it loads.
+/// Commits, each with what it defines, if it loads.
+type CommitDefinitions = Vec<(HistoryCommit, Option<BTreeSet<Key>>)>;
+
+/// The commits after the applied one that changed the stack in any directory that it had, newest first.
 fn later_definitions(
     stack: &Stack<'_>,
     repository: &Repository,
     applied: &AppliedCommit,
-) -> Result<Vec<(HistoryCommit, Option<BTreeSet<Key>>)>, String> {
+) -> Result<CommitDefinitions, String> {
     let mut directories = BTreeSet::from([repository.prefix().to_owned(), applied.directory.clone()]);
     loop {
         let steps = repository
