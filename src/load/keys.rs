@@ -35,8 +35,10 @@ enum Named {
 
 impl Named {
     fn of(root: &Item<'_>) -> Self {
-        if !matches!(root.value, Value::Map(_)) {
-            return Named::Unknown;
+        match &root.value {
+            Value::Map(_) => {}
+            Value::Text(..) => return Named::Nothing,
+            Value::List(_) | Value::Refused => return Named::Unknown,
         }
         if root.get(REMOVE).is_some() {
             return Named::Removed;
