@@ -414,7 +414,7 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
                 .to_owned(),
         ),
         JournalError::Lease(LeaseError::Held(holder)) => Some(release_hint(&holder.run, &context.call.settings())),
-        JournalError::Superseded { .. } => Some("to make its changes, apply the definitions again".to_owned()),
+        JournalError::Superseded { .. } => Some("plan again: the new plan says what is left".to_owned()),
         JournalError::Resumed { by, .. } => {
             Some(format!("to undo both: trueup rollback {by}{}", context.call.settings()))
         }

@@ -107,10 +107,12 @@ pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), 
     }
     let Some(run) = &header.resumes else { return Ok(()) };
     let newest = find_newest(state, run.as_str(), &owner)?;
-    match newest.run() == run {
-        true => Ok(()),
-        false => Err(JournalError::Superseded { run: run.clone(), by: newest.run().clone() }),
-    }
+    let planned = |key: &Key| header.plan.changes.iter().any(|change| change.key == *key);
+    let by = match newest.run() == run {
+        true => made_since(state, &newest)?.into_iter().find(|(key, _)| planned(key)).map(|(_, by)| by),
+        false => Some(newest.run().clone()),
+    };
+    by.map_or(Ok(()), |by| Err(JournalError::Superseded { run: run.clone(), by }))
 }
 
 /// Whether a run that cannot be read is none of the stack, or sent nothing.
@@ -235,7 +237,11 @@ fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, Jou
                 let is_part = parts.last().is_some_and(|part| part.resumes.as_ref() == Some(&run.run));
                 parts.extend(is_part.then_some(run));
             }
-            let later = later.iter().find(|later| later.supersedes(&parts)).map(|later| later.run.clone());
+            let overtaken = overtaken(&earlier[at], later);
+            let is_covered = !overtaken.is_empty() && overtaken.len() == earlier[at].unfinished.len();
+            let last = || overtaken.into_values().max().filter(|_| is_covered);
+            let later =
+                later.iter().find(|later| later.supersedes(&parts)).map(|later| later.run.clone()).or_else(last);
             earlier[at].superseded_by = later;
         }
     }
@@ -243,6 +249,23 @@ fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, Jou
         run.resumed_by = resumed.iter().rev().find(|(earlier, _)| *earlier == run.run).map(|(_, later)| later.clone());
     }
     Ok(history)
+}
+
+/// What `later` runs made of what a run had left, each with the last of them.
+fn overtaken(run: &RunSummary, later: &[RunSummary]) -> BTreeMap<Key, RunId> {
+    let after = later.iter().filter(|later| later.is_after(run));
+    after
+        .flat_map(|later| later.taken_over.intersection(&run.unfinished).map(|key| (key.clone(), later.run.clone())))
+        .collect()
+}
+
+/// What later runs of its stack made of what a run had left: a resume would make it again.
+///
+/// # Errors
+/// Those of [`history`].
+pub fn made_since(state: &StateStore, record: &RunRecord) -> Result<BTreeMap<Key, RunId>, JournalError> {
+    let runs = history_since(state, record)?.runs;
+    Ok(runs.split_first().map(|(run, later)| overtaken(run, later)).unwrap_or_default())
 }
 
 /// The run that a person names: `last`, a run, or the beginning of one, with the runs it resumed, as far as they are there.

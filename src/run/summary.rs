@@ -40,8 +40,8 @@ pub struct RunSummary {
     pub rolls_back: Option<RunId>,
     /// The run that went on with this one and settled it.
     pub resumed_by: Option<RunId>,
-    /// The later run that applied and verified all definitions of the stack, made a change that this one had left, or rolled
-    /// this one back, so that it is not to be resumed.
+    /// The later run that applied and verified all definitions of the stack, made the last change that this one had left, or
+    /// rolled this one back, so that nothing is left of this one.
     #[serde(default)]
     pub superseded_by: Option<RunId>,
     /// The embedded service, as the header names it.
@@ -165,15 +165,18 @@ impl RunSummary {
         if self.done > 0 && parts.iter().any(|part| self.rolls_back.as_ref() == Some(&part.run)) {
             return true;
         }
-        let is_same =
-            self.stack == earlier.stack && self.base_url == earlier.base_url && self.sandbox == earlier.sandbox;
         // Environments and directories of one stack have namespaces of their own, and a stack may have fewer than it had.
         let is_about_it =
             !self.applied_whole.is_disjoint(&earlier.unfinished_lists) && self.blocked.is_disjoint(&earlier.unfinished);
+        self.is_after(earlier) && is_about_it && self.status == RunStatus::Finished && self.done == self.planned.whole()
+    }
+
+    /// Whether it is of the same stack, and was planned after a run that began before it.
+    pub fn is_after(&self, earlier: &RunSummary) -> bool {
+        let is_same =
+            self.stack == earlier.stack && self.base_url == earlier.base_url && self.sandbox == earlier.sandbox;
         // What is resumed is a plan of then.
-        let is_later_plan = self.resumes.as_ref().is_none_or(|resumed| *resumed > earlier.run);
-        let is_whole = is_about_it && self.status == RunStatus::Finished && self.done == self.planned.whole();
-        is_same && is_later_plan && (is_whole || !self.taken_over.is_disjoint(&earlier.unfinished))
+        is_same && self.resumes.as_ref().is_none_or(|resumed| *resumed > earlier.run)
     }
 }
 

@@ -411,6 +411,27 @@ fn a_run_that_made_what_an_earlier_one_had_left_supersedes_it_whatever_its_filte
 }
 
 #[test]
+fn a_run_of_which_a_later_one_made_a_part_stays_open_and_its_resume_makes_the_rest() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "s").file("zero.yaml", &definition("shop/zero", 80)).applied(".");
+    stage.write("cart.yaml", &definition("shop/cart", 80));
+    stage.write("card.yaml", &definition("shop/card", 80));
+    service.misbehave("rules: [{operation: endpoint-create, status: {code: 500}}]");
+    stage.run("apply . --yes --quiet").code(7).stderr_ignored();
+    service.misbehave("rules: []");
+    let first = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
+    stage.run("apply . --only shop/cart --yes --quiet").code(0).stderr_ignored();
+    stage.remove("cart.yaml");
+    stage.run("apply . --except shop/card --yes --quiet").code(0).stderr_ignored();
+    let resume = format!("apply --resume {first}");
+    stage.run("history").code(0).stdout_contains("2 writes in doubt").stdout_contains(&resume);
+    let resumed = stage.run(&format!("{resume} --yes"));
+    resumed.code(0).stderr_contains("left out: shop/cart, which run").stderr_ignored();
+    assert!(service.has("shop/card") && !service.has("shop/cart"));
+    stage.run("history").code(0).does_not_say("--resume");
+}
+
+#[test]
 fn the_resume_of_an_older_run_supersedes_no_run_that_was_planned_after_it() {
     let service = Service::start();
     let stage = Stage::stack(&service, "s").file("cart.yaml", &definition("shop/cart", 80));
