@@ -131,9 +131,9 @@ impl<'c> Session<'c> {
             let then = base::settings_at(&stack, base, &pruned)?;
             stack.settle(Some(&then))?;
             if !stack.setting_changes.is_empty()
-                && let Some(was) = base::settings_before(&stack, base)
+                && let Some(own) = base::own_settings(&stack, base)
             {
-                mark_behind(&mut stack.setting_changes, &stack.head, &was);
+                mark_behind(&mut stack.setting_changes, &stack.head, own.each_ref());
             }
         }
         check_pruned(&stack, &pruned)?;

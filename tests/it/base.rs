@@ -71,6 +71,12 @@ fn what_main_alone_changed_of_the_settings_is_no_alteration_of_the_branch() {
     let plan = stage.run("plan . --base main");
     plan.code(0).stdout_contains("This change alters settings of main:").stdout_contains("behind base  ignore");
     plan.stdout_contains("loosened     guards.percent  10 -> 20");
+    // What another environment of the stack has is no change of main.
+    git(&stage, "checkout -qf main");
+    let environments = "environments: {dev: {guards: {percent: 50}}, prod: {guards: {percent: 5}}}";
+    stage.write("trueup.yaml", &format!("{settings}{environments}\n"));
+    commit(&stage, "environments");
+    stage.run("plan . --env dev --base main").code(0).does_not_say("behind");
 }
 
 #[test]

@@ -244,12 +244,14 @@ pub fn settings_at(stack: &Stack<'_>, base: &str, pruned: &BTreeSet<Namespace>) 
     Ok(in_force)
 }
 
-/// The settings of the stack at the merge base with a base, where it had the same directory.
-pub fn settings_before(stack: &Stack<'_>, base: &str) -> Option<SafetySettings> {
+/// The own settings of the stack at the merge base with a base and at its tip, where it had the same directory.
+pub fn own_settings(stack: &Stack<'_>, base: &str) -> Option<[SafetySettings; 2]> {
     let repository = stack.repository.open().ok()?;
-    let commit = repository.merge_base(base).ok()?;
-    let (config, root) = CommitLookup::new(&stack.loaded, repository, &commit).settings().ok()??;
-    (root.prefix == repository.prefix()).then(|| config.safety())
+    let at = |commit: String| {
+        let (config, root) = CommitLookup::new(&stack.loaded, repository, &commit).settings().ok()??;
+        (root.prefix == repository.prefix()).then(|| config.safety())
+    };
+    Some([at(repository.merge_base(base).ok()?)?, at(repository.resolve(base).ok()?)?])
 }
 
 fn unknown(base: &str, why: &str) -> CommandError {

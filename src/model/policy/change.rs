@@ -147,11 +147,13 @@ pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &
     changes
 }
 
-/// Marks the `changes` from a base of which the working tree has what it `was` at the merge base.
-pub fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, was: &SafetySettings) {
-    let own = self::changes(Some(was), head, &head.safeguards);
-    let is_own = |change: &SettingChange| own.iter().any(|own| own.setting == change.setting);
-    for change in changes.iter_mut().filter(|change| change.base.is_some() && !is_own(change)) {
+/// Marks the `changes` of what the base itself changed since the merge base, and the working tree has not: the stack's own
+/// settings there and then.
+pub fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, [merge_base, base]: [&SafetySettings; 2]) {
+    let moved = |now: &SafetySettings| self::changes(Some(merge_base), now, &now.safeguards);
+    let (here, there) = (moved(head), moved(base));
+    let is_in = |all: &[SettingChange], one: &SettingChange| all.iter().any(|other| other.setting == one.setting);
+    for change in changes.iter_mut().filter(|change| is_in(&there, change) && !is_in(&here, change)) {
         change.direction = Direction::BehindBase;
     }
     changes.sort_by_key(|change| change.direction);
