@@ -100,9 +100,9 @@ pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), 
         newest => _ = newest?,
     }
     if let Some(run) = &header.rolls_back {
-        let by = last_part(&history(state)?.runs, run.clone());
-        if by != *run {
-            return Err(JournalError::Resumed { run: run.clone(), by });
+        let whole = find_whole(state, run.as_str(), &owner)?;
+        if whole.run() != run {
+            return Err(JournalError::Resumed { run: run.clone(), by: whole.run().clone() });
         }
     }
     let Some(run) = &header.resumes else { return Ok(()) };
@@ -324,8 +324,12 @@ impl RunOwner {
 /// # Errors
 /// [`JournalError::NoLast`], and those of [`find`].
 pub fn find_whole(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
-    let run = run_of(state, text, whose)?;
-    load(state, &last_part(&history(state)?.runs, run))
+    let RunHistory { runs, unreadable } = history(state)?;
+    let newest = last_part(&runs, run_of(state, text, whose)?);
+    if runs.iter().any(|run| run.run == newest && !run.unfinished.is_empty()) {
+        require_later(state, &newest, unreadable, whose)?;
+    }
+    load(state, &newest)
 }
 
 fn run_of(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunId, JournalError> {
@@ -391,13 +395,21 @@ pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<R
     if let Some(by) = runs.iter().find(|run| run.run == newest).and_then(|run| run.superseded_by.clone()) {
         return Err(JournalError::Superseded { run: newest, by });
     }
-    let begun = stored::path(state, &newest);
-    let is_other = |path: &Path| RunHead::read(state, path).is_ok_and(|head| !head.is_of(whose));
-    for (path, error) in unreadable.into_iter().filter(|(path, _)| *path > begun && !is_other(path)) {
-        // It may have continued this run.
-        pass_over(&path, error, whose.stack.as_deref())?;
-    }
+    require_later(state, &newest, unreadable, whose)?;
     load(state, &newest)
+}
+
+/// Refuses unreadable runs that may have gone on with a run.
+fn require_later(
+    state: &StateStore,
+    run: &RunId,
+    unreadable: Vec<(PathBuf, JournalError)>,
+    whose: &RunOwner,
+) -> Result<(), JournalError> {
+    let begun = stored::path(state, run);
+    let is_other = |path: &Path| RunHead::read(state, path).is_ok_and(|head| !head.is_of(whose));
+    let mut later = unreadable.into_iter().filter(|(path, _)| *path > begun && !is_other(path));
+    later.try_for_each(|(path, error)| pass_over(&path, error, whose.stack.as_deref()))
 }
 
 /// The last of the runs that went on with a run; itself, where it was not resumed.

@@ -384,6 +384,11 @@ fn a_saved_rollback_of_what_was_resumed_since_is_planned_again() {
     let refused = stage.run("apply back.json --yes --allow empty-namespace");
     refused.code(6).stderr_contains(&format!("run `{first}` was resumed by run `{resume}` since"));
     refused.stderr_contains("nothing was sent").stderr_contains(&format!("trueup rollback {resume}"));
+    let record = stage.path(&format!("../state/trueup/runs/{resume}.jsonl"));
+    let whole = std::fs::read_to_string(&record).expect("a record");
+    std::fs::write(&record, whole.replace("\"format_version\":", "\"format_version\":9")).expect("written");
+    stage.run(&format!("rollback {first} --yes")).code(1).stderr_contains("is a later run and cannot be read");
+    std::fs::write(&record, &whole).expect("written");
     stage.run(&format!("rollback {first} --yes --quiet --allow empty-namespace")).code(0);
     assert!(!service.has("shop/cart") && !service.has("shop/card"));
 }
