@@ -11,7 +11,7 @@ use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::prelude::*;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, file, settings};
 use crate::file::{FileEdit, FileMode, real_path_or_given, slashed};
-use crate::load::SourceFile;
+use crate::load::UnparsedFile;
 use crate::load::config::FileGlobs;
 use crate::model::{Definition, Object, SourceLocation, gathered};
 use crate::report::schema::{self, DefinitionKind};
@@ -38,7 +38,7 @@ pub struct DefinitionTarget<'a> {
     /// The directory that is written has no settings, and files that need not be definitions.
     has_others: bool,
     /// Those of them that cannot be parsed.
-    unparsed: Vec<SourceFile>,
+    unparsed: Vec<UnparsedFile>,
     /// The definitions that are there.
     defined: BTreeMap<Key, Definition>,
     /// The same by file.
@@ -130,10 +130,11 @@ impl<'a> DefinitionTarget<'a> {
         if has_others == Some(true) {
             return Some(format!("its file `{path}` has other documents, too"));
         }
-        let elsewhere = self.unparsed.iter().find(|file| load::mentions(&file.bytes, key)).map(|file| &file.path);
-        let own = (has_others.is_none() && !self.files.contains_key(&*path)).then_some(&path);
+        let elsewhere = self.unparsed.iter().find(|file| file.mentions(key)).map(|file| &*file.path);
+        let own = (has_others.is_none() && !self.files.contains_key(&*path)).then_some(&*path);
         if let Some(path) = own.or(elsewhere) {
-            return Some(format!("what `{path}` defines cannot be read"));
+            let way = "correct or move it, or exclude it by `files:` of a trueup.yaml";
+            return Some(format!("what `{path}` defines cannot be read: {way}"));
         }
         key.is_plain().then(|| load::left_out(&self.config, self.environment.as_deref(), &path))?
     }

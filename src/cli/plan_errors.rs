@@ -54,7 +54,8 @@ pub fn require_references(stack: &Stack<'_>, plan: &Plan) -> Result<()> {
         let mut elsewhere = defined_elsewhere::keys(context, (&top, None), config, std::slice::from_ref(target));
         match elsewhere.remove(target) {
             Some(Ok(directory)) if directory == own => {
-                return "another environment of this stack defines it: define it for this one, too".to_owned();
+                return "another environment of this stack defines it: define it here, or choose that one with --env"
+                    .to_owned();
             }
             Some(Ok(directory)) => return format!("the stack in {directory} defines it: apply that first"),
             _ => {}

@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 
@@ -199,6 +200,26 @@ impl DirectoryKeys {
     }
 }
 
+/// A file that cannot be parsed, and may define what it names.
+#[derive(Debug)]
+pub struct UnparsedFile {
+    /// Its path.
+    pub path: Arc<str>,
+    words: BTreeSet<String>,
+}
+
+impl UnparsedFile {
+    /// The words of a file.
+    pub fn new(path: Arc<str>, bytes: &[u8]) -> Self {
+        Self { path, words: words(bytes).map(str::to_owned).collect() }
+    }
+
+    /// Whether it has the name and the namespace of a key.
+    pub fn mentions(&self, key: &Key) -> bool {
+        [key.name.as_str(), key.namespace.as_str()].into_iter().all(|part| self.words.contains(part))
+    }
+}
+
 /// Whether a text may have the name of a key.
 fn may_name(text: &[u8], key: &Key) -> bool {
     is_open(text) || memchr::memmem::find(text, key.name.as_str().as_bytes()).is_some()
@@ -235,11 +256,6 @@ pub fn has_others(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
         false if named.iter().any(|named| matches!(named, Named::Unknown)) => None,
         has => Some(has),
     }
-}
-
-/// Whether a text has the name and the namespace of a key.
-pub fn mentions(text: &[u8], key: &Key) -> bool {
-    [key.name.as_str(), key.namespace.as_str()].into_iter().all(|part| words(text).any(|word| word == part))
 }
 
 /// The kinds that a file defines, by its text alone; nothing where it cannot be parsed.

@@ -40,7 +40,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use discover::{stacks_below, stacks_of_repository};
 pub use fields::MOST_ALLOWED;
 pub use item::ValueOrigin;
-pub use keys::{DirectoryKeys, WantedKeys, defined_kinds, has_others, is_definitions, mentions};
+pub use keys::{DirectoryKeys, UnparsedFile, WantedKeys, defined_kinds, has_others, is_definitions};
 pub use loaded::Loaded;
 pub use options::{LoadOptions, SecretVariables, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
@@ -136,7 +136,7 @@ pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> 
 ///
 /// # Errors
 /// Everything that is wrong in a file that defines something, or a directory that cannot be walked.
-pub fn definitions_below(directory: &Path, options: &LoadOptions) -> Result<(Loaded, Vec<SourceFile>), Diagnostics> {
+pub fn definitions_below(directory: &Path, options: &LoadOptions) -> Result<(Loaded, Vec<UnparsedFile>), Diagnostics> {
     let (origin, stacks) = (on_disk(directory, options)?, BTreeSet::from_iter(stacks_below(directory)?));
     let in_stack = |path: &str| directory.join(path).ancestors().any(|above| stacks.contains(above));
     let mut files = origin.list(&FileFilter::new(&Config::default(), None), &mut Vec::new());
@@ -145,7 +145,7 @@ pub fn definitions_below(directory: &Path, options: &LoadOptions) -> Result<(Loa
     for path in files {
         let Ok(bytes) = origin.read(&path) else { continue };
         match defined_kinds(&path, &bytes) {
-            None => unparsed.push(SourceFile { path: path.to_string(), bytes }),
+            None => unparsed.push(UnparsedFile::new(path, &bytes)),
             Some(kinds) if kinds.is_empty() => {}
             Some(_) => _ = defining.insert(path, bytes),
         }

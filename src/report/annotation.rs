@@ -95,6 +95,8 @@ findings! {
     SettingLimited = "setting-limited", Notice;
     /// A setting that lets less pass than at the base.
     SettingTightened = "setting-tightened", Notice;
+    /// A setting that the base branch changed and this change did not follow.
+    SettingBehindBase = "setting-behind-base", Notice;
     /// Blocked: the live object belongs to another stack.
     ForeignStack = "blocked-foreign-stack", Warning;
     /// Blocked: the object is protected from deletes.
@@ -281,7 +283,7 @@ fn of_setting(change: &SettingChange) -> Annotation {
         Direction::Changed => Finding::SettingChanged,
         Direction::Limited => Finding::SettingLimited,
         Direction::Tightened => Finding::SettingTightened,
-        Direction::BehindBase => Finding::BehindBase,
+        Direction::BehindBase => Finding::SettingBehindBase,
     };
     let title = format!("setting {}: {}", change.direction, change.setting);
     Annotation::new(finding, title, format!("{}; {}", change.values(), change.force()))

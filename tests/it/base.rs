@@ -67,8 +67,10 @@ fn what_main_alone_changed_of_the_settings_is_no_alteration_of_the_branch() {
     plan.code(0).stdout_contains("This branch is behind main, which has other settings:").does_not_say("This change");
     plan.stdout_contains("behind base  guards.percent  10 -> 30").stdout_contains("in force: 10, the stricter");
     plan.does_not_say("loosened").does_not_say("tightened");
-    stage.write("trueup.yaml", &format!("{settings}guards: {{percent: 20}}\n"));
+    let own = "ignore: [{object: shop/cart, field: spec.port}]";
+    stage.write("trueup.yaml", &format!("{settings}guards: {{percent: 20}}\n{own}\n"));
     let plan = stage.run("plan . --base main");
+    plan.stdout_contains("loosened     ignore          not ignored -> spec.port of shop/cart");
     plan.code(0).stdout_contains("This change alters settings of main:").stdout_contains("behind base  ignore");
     plan.stdout_contains("loosened     guards.percent  10 -> 20");
     // What another environment of the stack has is no change of main.

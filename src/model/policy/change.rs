@@ -152,8 +152,13 @@ pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &
 pub fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, [merge_base, base]: [&SafetySettings; 2]) {
     let moved = |now: &SafetySettings| self::changes(Some(merge_base), now, &now.safeguards);
     let (here, there) = (moved(head), moved(base));
-    let is_in = |all: &[SettingChange], one: &SettingChange| all.iter().any(|other| other.setting == one.setting);
-    for change in changes.iter_mut().filter(|change| is_in(&there, change) && !is_in(&here, change)) {
+    // Rules of `ignore` that one side added are not those that the other took out.
+    let is_own = |one: &SettingChange| {
+        let mut same = here.iter().filter(|own| own.setting == one.setting);
+        same.any(|own| one.setting != "ignore" || own.direction == one.direction)
+    };
+    let is_of_base = |one: &SettingChange| there.iter().any(|other| other.setting == one.setting);
+    for change in changes.iter_mut().filter(|change| is_of_base(change) && !is_own(change)) {
         change.direction = Direction::BehindBase;
     }
     changes.sort_by_key(|change| change.direction);
