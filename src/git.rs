@@ -193,7 +193,11 @@ impl Repository {
     pub fn left_out(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
         let is_sparse = self.found.is_sparse();
         let may_lack = crate::file::exists(&self.top().join(".gitmodules")) || self.found.may_lack(below);
-        let Some(head) = may_lack.then(|| self.head().ok()).flatten() else { return Ok(Vec::new()) };
+        let head = match may_lack.then(|| self.head()) {
+            Some(Err(error)) if !self.found.is_unborn() => return Err(error),
+            Some(Ok(head)) => head,
+            _ => return Ok(Vec::new()),
+        };
         let mut lacking = Vec::new();
         for entry in self.entries(&head, below)?.iter() {
             let (place, is_submodule) = (self.top().join(&entry.path), entry.kind == EntryKind::Submodule);

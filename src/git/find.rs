@@ -11,6 +11,8 @@ use crate::file::{self, MOST_ENTRIES, Walk, owner};
 
 /// Bytes of a file that only points to a directory.
 const LARGEST_POINTER: u64 = 8 * 1024;
+/// Bytes of the file of packed references.
+const LARGEST_REFERENCES: u64 = 64 * 1024 * 1024;
 /// Bytes of the settings of a repository.
 const LARGEST_SETTINGS: u64 = 1024 * 1024;
 
@@ -81,6 +83,17 @@ impl RepositoryPaths {
         let is_empty = |entry: DirEntry| entry.file_type().is_dir() && is_empty_directory(entry.path());
         let mut walk = Walk::new(&self.top.join(below), MOST_ENTRIES, file::is_hidden_entry);
         self.is_sparse() || walk.any(|entry| entry.map_or(true, is_empty))
+    }
+
+    /// Whether its branch has no commit yet, as far as files show it.
+    pub(super) fn is_unborn(&self) -> bool {
+        let Some(branch) = pointer(&self.directory.join("HEAD"), "ref:") else { return false };
+        let is_packed = || match file::read(&self.common.join("packed-refs"), LARGEST_REFERENCES) {
+            Ok(packed) => memchr::memmem::find(&packed, branch.as_os_str().as_encoded_bytes()).is_some(),
+            Err(error) => !error.is_missing(),
+        };
+        // Of references that are no files, a file names none.
+        !branch.ends_with(".invalid") && !file::exists(&self.common.join(&branch)) && !is_packed()
     }
 
     /// Whether the settings say that it is sparse, the last one of them, in any way in which git writes a boolean.

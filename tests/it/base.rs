@@ -512,6 +512,13 @@ fn a_working_tree_that_lacks_files_of_its_commit_removes_nothing() {
         stage.run(line).code(1).stderr_contains(unknown).stderr_contains("nothing was sent");
     }
     let stage = stage.env("PATH", &std::env::var("PATH").expect("a search path"));
+    let branch = stage.path(".git/refs/heads/main");
+    let commit = std::fs::read_to_string(&branch).expect("a branch");
+    std::fs::write(&branch, "0000000000000000000000000000000000000001\n").expect("a lost commit");
+    for line in ["plan .", "drift .", "apply . --yes"] {
+        stage.run(line).code(1).stderr_contains("HEAD");
+    }
+    std::fs::write(&branch, commit).expect("the commit");
     git(&stage, "sparse-checkout disable");
     stage.run("plan .").code(0).stdout_contains("In sync");
     stage.remove("api/pay.yaml");
