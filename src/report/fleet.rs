@@ -58,6 +58,8 @@ pub struct Fleet<'a> {
     pub plans: Option<(Digest, String)>,
     /// Which of how many shards this is.
     pub shard: Option<Shard>,
+    /// The environment that the call names for each stack.
+    pub environment: Option<String>,
     /// What is missing or wrong in the files that a merged report is made of: with any, nothing is in sync as a whole.
     pub problems: Vec<InputProblem>,
     /// The files that a merged report is made of.
@@ -313,7 +315,7 @@ impl<'a> Fleet<'a> {
     /// A report over these parts.
     #[must_use]
     pub fn new(command: FleetCommand, parts: Vec<FleetPart<'a>>) -> Self {
-        Self { command, parts, plans: None, shard: None, problems: Vec::new(), merged: None }
+        Self { command, parts, plans: None, shard: None, environment: None, problems: Vec::new(), merged: None }
     }
 
     /// The checks that were made, with their stacks.

@@ -6,7 +6,7 @@ use std::fmt::Display;
 
 use jiff::Timestamp;
 
-use super::fleet::Fleet;
+use super::fleet::{Fleet, FleetPart};
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::model::{Scope, counted};
@@ -28,12 +28,16 @@ pub fn report(check: &Check) -> String {
 /// The checks of several stacks as gauges, and how many could not be made.
 pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
     // Two stacks may have one name, such as the environments of a directory.
+    let labels = |part: &FleetPart<'_>, environment: Option<&String>| -> Vec<Label> {
+        let environment = environment.map(|name| ("environment", name.clone()));
+        [("directory", part.name().into_owned())].into_iter().chain(environment).collect()
+    };
     let checks: Vec<_> =
-        fleet.checks().map(|(part, check)| (vec![("directory", part.name().into_owned())], check)).collect();
+        fleet.checks().map(|(part, check)| (labels(part, check.plan.source.environment.as_ref()), check)).collect();
     let mut text = Text { lines: gauges(&checks), ..Text::default() };
     text.metric("trueup_drift_unchecked", "1 for each stack of a fleet that could not be checked.");
     for (part, _) in fleet.failures() {
-        text.sample(&[("directory", part.name().into_owned())], 1);
+        text.sample(&labels(part, part.environment.as_ref().or(fleet.environment.as_ref())), 1);
     }
     if fleet.merged.is_some() {
         let help = "Files and shards of a merged report that are missing, cannot be read or contradict each other.";
@@ -238,7 +242,7 @@ mod tests {
     use crate::drift::{DriftState, Shard, UnmanagedPolicy};
     use crate::model::Desired;
     use crate::plan::{Plan, PlanOrigin};
-    use crate::report::fleet::{FleetCommand, FleetPart, StackReport};
+    use crate::report::fleet::{FleetCommand, NoResult, StackReport};
 
     fn now() -> jiff::Timestamp {
         "2026-11-21T10:00:00Z".parse().expect("a time")
@@ -258,22 +262,26 @@ mod tests {
         }
     }
 
-    #[test]
-    fn stacks_of_one_name_have_series_of_their_own() {
-        let [one, other] = [sample_tests::plan(40, false), sample_tests::plan(0, false)];
-        let check = |plan: Plan| Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), now());
-        let [one, other] = [check(one), check(other)];
-        let part = |environment: &str, check| FleetPart {
+    fn part<'c>(environment: Option<&str>, check: Result<&'c Check, NoResult>) -> FleetPart<'c> {
+        FleetPart {
             directory: ".".to_owned(),
-            environment: Some(environment.to_owned()),
+            environment: environment.map(str::to_owned),
             apart: None,
             id: String::new(),
             call: String::new(),
             flags: String::new(),
             command: String::new(),
-            outcome: Ok(StackReport::Checked(check)),
-        };
-        let text = fleet(&Fleet::new(FleetCommand::Drift, vec![part("dev", &one), part("prod", &other)]));
+            outcome: check.map(StackReport::Checked),
+        }
+    }
+
+    #[test]
+    fn stacks_of_one_name_have_series_of_their_own() {
+        let [one, other] = [sample_tests::plan(40, false), sample_tests::plan(0, false)];
+        let check = |plan: Plan| Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), now());
+        let [one, other] = [check(one), check(other)];
+        let text =
+            fleet(&Fleet::new(FleetCommand::Drift, vec![part(Some("dev"), Ok(&one)), part(Some("prod"), Ok(&other))]));
         let series: Vec<&str> =
             text.lines().filter_map(|line| line.rsplit_once(' ').map(|(series, _)| series)).collect();
         let series: Vec<&str> = series.into_iter().filter(|line| !line.starts_with('#')).collect();
@@ -291,7 +299,17 @@ mod tests {
             change(&mut check);
             report(&check)
         };
+        let in_fleet = |environment: &str| {
+            let plan = sample_tests::plan(40, false);
+            let mut check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), now());
+            check.plan.source.environment = Some(environment.to_owned());
+            let parts = vec![part(None, Ok(&check)), part(None, Err(NoResult::Failed("no token".to_owned())))];
+            let environment = check.plan.source.environment.clone();
+            fleet(&Fleet { environment, ..Fleet::new(FleetCommand::Drift, parts) })
+        };
         let texts = [
+            in_fleet("dev"),
+            in_fleet("prod"),
             check(Some("shop"), |_| {}),
             check(Some("shop"), |check| check.plan.source.environment = Some("dev".to_owned())),
             check(Some("shop"), |check| check.plan.source.environment = Some("prod".to_owned())),
@@ -304,7 +322,7 @@ mod tests {
         let series: Vec<&str> = samples.filter_map(|line| Some(line.rsplit_once(' ')?.0)).collect();
         let different: BTreeSet<&str> = series.iter().copied().collect();
         assert_eq!(different.len(), series.len(), "{texts:?}");
-        assert!(texts[3].contains("stack=\"shop\",shard=\"1/2\",verdict=\"both\"} 1\n"), "{}", texts[3]);
+        assert!(texts[5].contains("stack=\"shop\",shard=\"1/2\",verdict=\"both\"} 1\n"), "{}", texts[5]);
     }
 
     #[test]

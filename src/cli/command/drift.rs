@@ -124,6 +124,7 @@ async fn several(
         (StackReport::Checked(check), Some(view), ExitStatus::of_verdict(check.verdicts.whole()))
     });
     fleet.shard = shard;
+    fleet.environment = context.global.env.clone().filter(|name| name != targets::ALL);
     let view = TextView { call: targets::call(context), ..context.timed_view() };
     let view = report_view(arguments, context, view);
     context.output.report_to(&fleet, arguments.format, &arguments.files, &view)?;
