@@ -150,9 +150,11 @@ pub struct TreeEntry {
     pub size: Option<u64>,
 }
 
-/// Whether the working tree may lack what its commit has below `directory`, as far as that is known without git.
-pub fn may_lack_files(directory: &Path) -> bool {
-    RepositoryPaths::search(directory).is_ok_and(|found| found.may_lack(&found.prefix))
+/// Why the working tree may lack what its commit has below `directory`, as far as that is known without git; an empty
+/// directory below it is a reason if its path from there can be a submodule's.
+pub fn may_lack_files(directory: &Path, can_be_submodule: impl Fn(&str) -> bool) -> Option<String> {
+    let found = RepositoryPaths::search(directory).ok()?;
+    found.may_lack(&found.prefix, can_be_submodule)
 }
 
 impl Repository {
@@ -192,7 +194,8 @@ impl Repository {
     /// Those of [`Repository::entries`].
     pub fn left_out(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
         let is_sparse = self.found.is_sparse();
-        let may_lack = crate::file::exists(&self.top().join(".gitmodules")) || self.found.may_lack(below);
+        let may_lack =
+            crate::file::exists(&self.top().join(".gitmodules")) || self.found.may_lack(below, |_| true).is_some();
         let head = match may_lack.then(|| self.head()) {
             Some(Err(error)) if !self.found.is_unborn() => return Err(error),
             Some(Ok(head)) => head,

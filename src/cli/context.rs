@@ -242,15 +242,26 @@ impl LazyRepository {
     }
 
     /// Opens it to see what its working tree lacks; nothing where that has all files, as far as it is known without git.
+    /// An empty directory may lack some if its path from the directory can be a submodule's.
     ///
     /// # Errors
-    /// It may lack some, and git cannot be asked.
-    pub fn open_lacking(&self) -> Result<Option<&Repository>, Arc<GitError>> {
-        match self.open() {
-            Err(error) if git::may_lack_files(&self.directory) => Err(error),
-            opened => Ok(opened.ok()),
-        }
+    /// It may lack some, and git cannot be asked; with the reasons of both.
+    pub fn open_lacking(&self, can_be_submodule: impl Fn(&str) -> bool) -> Result<Option<&Repository>, LackingError> {
+        self.open().map(Some).or_else(|unasked| match git::may_lack_files(&self.directory, can_be_submodule) {
+            Some(reason) => Err(LackingError { unasked, reason }),
+            None => Ok(None),
+        })
     }
+}
+
+/// Why it is not known whether the working tree has all files of its commit.
+#[derive(Debug, thiserror::Error)]
+#[error("whether the working tree has all files of its commit is unknown: {unasked}")]
+pub struct LackingError {
+    /// Why git cannot be asked.
+    unasked: Arc<GitError>,
+    /// Why it may lack some.
+    pub reason: String,
 }
 
 /// What is found of one of several stacks.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use walkdir::DirEntry;
 
 use super::GitError;
-use crate::file::{self, MOST_ENTRIES, Walk, owner};
+use crate::file::{self, MOST_ENTRIES, Walk, WalkError, owner};
 
 /// Bytes of a file that only points to a directory.
 const LARGEST_POINTER: u64 = 8 * 1024;
@@ -77,12 +77,28 @@ impl RepositoryPaths {
         Ok(())
     }
 
-    /// Whether the working tree may lack what its commit has below a directory: it is sparse, or has an empty directory,
-    /// which may be the place of a submodule.
-    pub(super) fn may_lack(&self, below: &str) -> bool {
-        let is_empty = |entry: DirEntry| entry.file_type().is_dir() && is_empty_directory(entry.path());
-        let mut walk = Walk::new(&self.top.join(below), MOST_ENTRIES, file::is_hidden_entry);
-        self.is_sparse() || walk.any(|entry| entry.map_or(true, is_empty))
+    /// Why the working tree may lack what its commit has below a directory: it is sparse, or has an empty directory, which
+    /// may be the place of a submodule if its path from there can be one.
+    pub(super) fn may_lack(&self, below: &str, can_be_submodule: impl Fn(&str) -> bool) -> Option<String> {
+        let start = self.top.join(below);
+        let reason = |entry: Result<DirEntry, WalkError>| {
+            let entry = match entry {
+                Ok(entry) if entry.file_type().is_dir() => entry,
+                Ok(_) => return None,
+                Err(error) => return Some(error.to_string()),
+            };
+            let path = file::slashed(entry.path().strip_prefix(&start).ok()?);
+            let may_lack = is_empty_directory(entry.path()) && can_be_submodule(&path);
+            may_lack.then(|| {
+                format!(
+                    "`{below}{path}` is empty, as the place of a submodule is: remove it, or exclude it from the stack"
+                )
+            })
+        };
+        if self.is_sparse() {
+            return Some("the settings of the repository say that it is sparse".to_owned());
+        }
+        Walk::new(&start, MOST_ENTRIES, file::is_hidden_entry).find_map(reason)
     }
 
     /// Whether its branch has no commit yet, as far as files show it.

@@ -526,6 +526,26 @@ fn a_working_tree_that_lacks_files_of_its_commit_removes_nothing() {
 }
 
 #[test]
+fn without_git_only_an_empty_directory_that_is_read_may_be_a_submodule() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("pay.yaml", &definition("shop/pay", 81));
+    let settings = stage.read("trueup.yaml");
+    stage.write("trueup.yaml", &format!("{settings}files: {{exclude: [\"reports/**\"]}}\n"));
+    let stage = stage.committed().applied(".").env("PATH", "/nowhere");
+    std::fs::create_dir(stage.path("reports")).expect("a directory");
+    stage.run("pull").code(0).stderr_contains("`pay.yaml` defines it");
+    stage.remove("pay.yaml");
+    stage.run("plan .").code(0).stdout_contains("- delete  shop/pay").does_not_say("may be defined");
+    std::fs::create_dir_all(stage.path("more/lib")).expect("directories");
+    for line in ["plan .", "drift .", "apply . --yes", "pull"] {
+        let named = "`more/lib` is empty, as the place of a submodule is";
+        stage.run(line).code(1).stderr_contains("the `git` program cannot be run").stderr_contains(named);
+    }
+}
+
+#[test]
 fn a_submodule_that_is_not_checked_out_removes_nothing() {
     let service = Service::start();
     let submodule = |name: &str| format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = ../{name}\n");

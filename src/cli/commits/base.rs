@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackAtCommit, StackRoot};
 use crate::cli::commits::blame;
-use crate::cli::context::LazyRepository;
+use crate::cli::context::{LackingError, LazyRepository};
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, Stack, settings};
-use crate::git::{EntryKind, Repository, TreeEntry};
+use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, Loaded, is_source};
 use crate::model::policy::SafetySettings;
 use crate::model::{Desired, Key, Namespace};
@@ -41,19 +41,32 @@ pub fn attribute(stack: &Stack<'_>, plan: &mut Plan, base: Option<&str>) -> Resu
 /// # Errors
 /// A file or a submodule is missing, or git cannot say.
 pub fn check_whole(loaded: &Loaded, repository: &LazyRepository) -> Result<()> {
-    let unknown = |error| error!(Invalid, "whether the working tree has all files of its commit is unknown: {error}");
-    let Some(repository) = repository.open_lacking().map_err(unknown)? else { return Ok(()) };
-    let prefix = repository.prefix();
-    let left_out = repository.left_out(prefix).with_status(ExitStatus::Invalid)?;
-    let is_read = |entry: &&TreeEntry| {
-        let path = &entry.path[prefix.len()..];
-        match entry.kind {
-            // A glob may exclude all that is in it.
-            EntryKind::Submodule => loaded.reads(&format!("{path}/_"), true),
-            EntryKind::File | EntryKind::Link => is_source(path) && loaded.reads(path, false),
-        }
-    };
-    let Some(TreeEntry { path, kind, .. }) = left_out.iter().find(is_read) else { return Ok(()) };
+    // A glob may exclude all that is in it.
+    let reads_below = |directory: &str| loaded.reads(&format!("{directory}/_"), true);
+    refuse_lacking(repository, reads_below, |repository| {
+        let prefix = repository.prefix();
+        let mut left_out = repository.left_out(prefix)?;
+        left_out.retain(|entry| {
+            let path = &entry.path[prefix.len()..];
+            match entry.kind {
+                EntryKind::Submodule => reads_below(path),
+                EntryKind::File | EntryKind::Link => is_source(path) && loaded.reads(path, false),
+            }
+        });
+        Ok(left_out)
+    })
+}
+
+/// Refuses a working tree that lacks what `lacking` finds, or may lack it where git cannot be asked.
+fn refuse_lacking(
+    repository: &LazyRepository,
+    can_be_submodule: impl Fn(&str) -> bool,
+    lacking: impl FnOnce(&Repository) -> Result<Vec<TreeEntry>, GitError>,
+) -> Result<()> {
+    let unknown = |error: LackingError| error!(Invalid, "{error}").hint(error.reason);
+    let Some(repository) = repository.open_lacking(can_be_submodule).map_err(unknown)? else { return Ok(()) };
+    let lacking = lacking(repository).with_status(ExitStatus::Invalid)?;
+    let Some(TreeEntry { path, kind, .. }) = lacking.first() else { return Ok(()) };
     Err(match kind {
         EntryKind::Submodule => {
             error!(Invalid, "the submodule `{path}` is not checked out, and may contain definitions")

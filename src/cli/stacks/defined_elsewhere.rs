@@ -114,7 +114,8 @@ fn elsewhere(
             }
         }
     }
-    let left_out = match repository.open_lacking() {
+    // Of a submodule that is not there nothing is known in any case.
+    let left_out = match repository.open_lacking(|_| false) {
         Ok(repository) => repository.map_or_else(Vec::new, |repository| service.left_out(context, repository, keys)),
         Err(error) => keys.iter().map(|key| (key.clone(), error.to_string())).collect(),
     };
