@@ -76,9 +76,14 @@ impl<'a> DefinitionTarget<'a> {
         let loaded = if has_others { Some(load::definitions_below(&root, &options)) } else { whole };
         let loaded = loaded.transpose().map_err(|found| context.wrong(&found).hint("nothing was written"))?;
         let (loaded, unparsed) = loaded.unzip();
-        if let Some(loaded) = loaded.as_ref().filter(|_| has_settings) {
-            base::check_whole(loaded, &LazyRepository::new(context, &root)).hint("nothing was written")?;
-        }
+        let whole = match loaded.as_ref().filter(|_| has_settings) {
+            Some(loaded) => base::check_whole(loaded, &LazyRepository::new(context, &root)),
+            None => {
+                let below = full.strip_prefix(there).map(slashed).unwrap_or_default();
+                base::check_output(&LazyRepository::new(context, there), &below)
+            }
+        };
+        whole.hint("nothing was written")?;
         let (defined, removed) = loaded.map(|loaded| (loaded.desired.definitions, loaded.removed)).unwrap_or_default();
         let files = gathered(defined.iter().map(|(key, definition)| (definition.file.clone(), key.clone())));
         let below = full.strip_prefix(&root).ok().filter(|_| has_settings).map(slashed).unwrap_or_default();

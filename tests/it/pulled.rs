@@ -408,6 +408,29 @@ fn what_a_sparse_working_tree_leaves_out_is_not_written_a_second_time() {
 }
 
 #[test]
+fn nothing_is_written_into_a_stack_that_a_sparse_working_tree_leaves_out_whole() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("w/trueup.yaml", "stack: w\nnamespaces: [shop]\n");
+    let stage = stage.file("w/more/cart.yaml", &definition("shop/cart", 80)).file("v/README", "");
+    let stage = stage.committed().applied("w");
+    git(&stage, "sparse-checkout set v");
+    let attributes = json!({"name": "cart", "namespace": "shop", "ip": "10.0.0.7", "port": 80});
+    stage.write("../infra/a.tf.json", &json!({"resource": {"volterra_endpoint": {"cart": attributes}}}).to_string());
+    let into = |output: &str| {
+        ["pull -n shop", "import terraform ../infra"].map(|line| stage.run(&format!("{line} -o {output}")))
+    };
+    for output in ["w", "w/more", "w/new"] {
+        for refused in into(output) {
+            refused.code(1).stderr_contains("is sparse and lacks `w/").stderr_contains("nothing was written");
+        }
+    }
+    assert!(!stage.path("w").exists());
+    for written in into("v/new") {
+        written.code(0).stderr_ignored();
+    }
+}
+
+#[test]
 fn a_stack_that_cannot_be_read_is_not_written_over() {
     let service = Service::start();
     for name in ["cart", "search"] {

@@ -4,6 +4,8 @@
 //! out; the definitions of other commits are loaded from memory, with their own configuration.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackAtCommit, StackRoot};
@@ -11,7 +13,7 @@ use crate::cli::commits::blame;
 use crate::cli::context::{LackingError, LazyRepository};
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, Stack, settings};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{Config, Loaded, is_source};
+use crate::load::{Config, Loaded, config, is_definition_path, is_source};
 use crate::model::policy::SafetySettings;
 use crate::model::{Desired, Key, Namespace};
 use crate::plan::{Action, Change, DefinitionHistory, Ignore, PastDefinitions, Plan};
@@ -55,6 +57,30 @@ pub fn check_whole(loaded: &Loaded, repository: &LazyRepository) -> Result<()> {
         });
         Ok(left_out)
     })
+}
+
+/// Refuses to write into a directory without settings of which the working tree lacks files: its definitions, the settings
+/// of the stack that it is in, or the submodule. `below` is its path from that of the repository.
+///
+/// # Errors
+/// As for [`check_whole`].
+pub fn check_output(repository: &LazyRepository, below: &str) -> Result<()> {
+    refuse_lacking(
+        repository,
+        |_| false,
+        |repository| {
+            let output = format!("{}{below}", repository.prefix());
+            let mut left_out = repository.left_out("")?;
+            left_out.retain(|entry| {
+                let (path, is_submodule) = (Path::new(&entry.path), entry.kind == EntryKind::Submodule);
+                let settings_of = path.parent().filter(|_| path.file_name() == Some(OsStr::new(config::FILE)));
+                let around = if is_submodule { Some(path) } else { settings_of };
+                let is_in_output = path.starts_with(&output) && (is_submodule || is_definition_path(&entry.path));
+                is_in_output || around.is_some_and(|around| Path::new(&output).starts_with(around))
+            });
+            Ok(left_out)
+        },
+    )
 }
 
 /// Refuses a working tree that lacks what `lacking` finds, or may lack it where git cannot be asked.
