@@ -77,7 +77,7 @@ impl SettingChange {
 
     /// The value that is in force and why.
     pub fn force(&self) -> String {
-        let has_order = ORDERED.iter().any(|(name, ..)| *name == self.setting);
+        let has_order = self.setting == "ignore" || ORDERED.iter().any(|(name, ..)| *name == self.setting);
         let why = match &self.base {
             Some(_) if !has_order => "",
             Some(base) if [base, &self.head].contains(&&self.in_force) => ", the stricter",
