@@ -32,20 +32,23 @@ pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<
     metadata.written(kind, spec)
 }
 
-/// An attribute of a resource as its spec calls it: the provider renames what has a name of the metadata, and what Terraform
-/// reserves.
+/// An attribute of a resource as its spec calls it: the provider renames fields that have a name of the metadata, and what
+/// Terraform reserves.
 fn in_spec(kind: KindName, name: String) -> String {
-    match name.strip_prefix("spec_") {
-        Some(field) if kind::metadata().field(field).is_some() => field.to_owned(),
-        _ if name == format!("count_{kind}") => "count".to_owned(),
-        _ => name,
-    }
+    let field = match name.strip_prefix("spec_") {
+        Some(field) if kind::metadata().field(field).is_some() => field,
+        _ if name == format!("count_{kind}") => "count",
+        _ => return name,
+    };
+    let is_there = kind::message(kind.kind().spec).field(field).is_some();
+    if is_there { field.to_owned() } else { name }
 }
 
 /// The field of an attribute. Terraform allows no capitals: the provider writes `DoesNotEqual` as `does_not_equal`.
 pub(super) fn field_of<'m>(message: &'m Message, attribute: &str) -> Option<&'m Field> {
     let letters = |name: &str| name.replace('_', "").to_ascii_lowercase();
-    let is_it = |field: &&Field| letters(field.name) == letters(attribute);
+    let has_capitals = |field: &Field| field.name.contains(|letter: char| letter.is_ascii_uppercase());
+    let is_it = |field: &&Field| has_capitals(field) && letters(field.name) == letters(attribute);
     message.field(attribute).or_else(|| message.fields.iter().find(is_it))
 }
 

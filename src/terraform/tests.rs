@@ -336,6 +336,20 @@ fn attributes_that_the_provider_renames_are_fields_of_the_spec() {
 }
 
 #[test]
+fn an_attribute_that_is_no_field_is_named_as_the_resource_has_it() {
+    for (kind, attributes, reason) in [
+        ("endpoint", json!({"spec_disable": true}), "its kind has no `spec_disable`"),
+        ("endpoint", json!({"count_endpoint": 2}), "its kind has no `count_endpoint`"),
+        ("irule", json!({"spec_name": "x", "spec_labels": {"a": "b"}}), "its kind has no `spec_labels`, `spec_name`"),
+        ("endpoint", json!({"port": 80, "po_rt": 81}), "its kind has no `po_rt`"),
+    ] {
+        let import = import(&json!({"version": 4, "resources": [renamed(kind, &attributes)]}));
+        let reasons: Vec<&str> = left_out(&import).into_iter().map(|(_, why)| why).collect();
+        assert_eq!(reasons, [reason], "{kind}");
+    }
+}
+
+#[test]
 fn an_attribute_of_several_items_is_named_once() {
     let route = json!({"send": true, "newer": "x", "alertname": 5});
     let import =
