@@ -89,11 +89,7 @@ impl RepositoryPaths {
             };
             let path = file::slashed(entry.path().strip_prefix(&start).ok()?);
             let may_lack = is_empty_directory(entry.path()) && can_be_submodule(&path);
-            may_lack.then(|| {
-                format!(
-                    "`{below}{path}` is empty, as the place of a submodule is: remove it, or exclude it from the stack"
-                )
-            })
+            may_lack.then(|| format!("`{below}{path}` is empty, as the place of a submodule is: remove or exclude it"))
         };
         if self.is_sparse() {
             return Some("the settings of the repository say that it is sparse".to_owned());
@@ -108,7 +104,7 @@ impl RepositoryPaths {
             Ok(packed) => memchr::memmem::find(&packed, branch.as_os_str().as_encoded_bytes()).is_some(),
             Err(error) => !error.is_missing(),
         };
-        // Of references that are no files, a file names none.
+        // Files do not show references that are kept in another way.
         !branch.ends_with(".invalid") && !file::exists(&self.common.join(&branch)) && !is_packed()
     }
 

@@ -399,7 +399,7 @@ pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<R
     load(state, &newest)
 }
 
-/// Refuses unreadable runs that may have gone on with a run.
+/// Refuses unreadable runs that may have resumed a run.
 fn require_later(
     state: &StateStore,
     run: &RunId,

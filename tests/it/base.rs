@@ -73,7 +73,7 @@ fn what_main_alone_changed_of_the_settings_is_no_alteration_of_the_branch() {
     plan.stdout_contains("loosened     ignore          not ignored -> spec.port of shop/cart");
     plan.code(0).stdout_contains("This change alters settings of main:").stdout_contains("behind base  ignore");
     plan.stdout_contains("loosened     guards.percent  10 -> 20");
-    // What another environment of the stack has is no change of main.
+    // Another environment of the stack is stricter, and main did not change it.
     git(&stage, "checkout -qf main");
     let environments = "environments: {dev: {guards: {percent: 50}}, prod: {guards: {percent: 5}}}";
     stage.write("trueup.yaml", &format!("{settings}{environments}\n"));
