@@ -196,7 +196,7 @@ impl Repository {
         let is_sparse = self.found.is_sparse();
         let may_lack =
             crate::file::exists(&self.top().join(".gitmodules")) || self.found.may_lack(below, |_| true).is_some();
-        let head = match may_lack.then(|| self.head()) {
+        let head = match may_lack.then(|| self.ask(&question(HEAD))) {
             Some(Err(error)) if !self.found.is_unborn() => return Err(error),
             Some(Ok(head)) => head,
             _ => return Ok(Vec::new()),

@@ -101,7 +101,10 @@ impl RepositoryPaths {
     pub(super) fn is_unborn(&self) -> bool {
         let Some(branch) = pointer(&self.directory.join("HEAD"), "ref:") else { return false };
         let is_packed = || match file::read(&self.common.join("packed-refs"), LARGEST_REFERENCES) {
-            Ok(packed) => memchr::memmem::find(&packed, branch.as_os_str().as_encoded_bytes()).is_some(),
+            Ok(packed) => {
+                let name = [b" ", branch.as_os_str().as_encoded_bytes()].concat();
+                packed.split(|byte| *byte == b'\n').any(|line| line.ends_with(&name))
+            }
             Err(error) => !error.is_missing(),
         };
         // Files do not show references that are kept in another way.

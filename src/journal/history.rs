@@ -107,12 +107,10 @@ pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), 
     }
     let Some(run) = &header.resumes else { return Ok(()) };
     let newest = find_newest(state, run.as_str(), &owner)?;
-    let planned = |key: &Key| header.plan.changes.iter().any(|change| change.key == *key);
-    let by = match newest.run() == run {
-        true => made_since(state, &newest)?.into_iter().find(|(key, _)| planned(key)).map(|(_, by)| by),
-        false => Some(newest.run().clone()),
-    };
-    by.map_or(Ok(()), |by| Err(JournalError::Superseded { run: run.clone(), by }))
+    match newest.run() == run {
+        true => Ok(()),
+        false => Err(JournalError::Superseded { run: run.clone(), by: newest.run().clone() }),
+    }
 }
 
 /// Whether a run that cannot be read is none of the stack, or sent nothing.
@@ -257,15 +255,6 @@ fn overtaken(run: &RunSummary, later: &[RunSummary]) -> BTreeMap<Key, RunId> {
     after
         .flat_map(|later| later.taken_over.intersection(&run.unfinished).map(|key| (key.clone(), later.run.clone())))
         .collect()
-}
-
-/// What later runs of its stack made of what a run had left: a resume would make it again.
-///
-/// # Errors
-/// Those of [`history`].
-pub fn made_since(state: &StateStore, record: &RunRecord) -> Result<BTreeMap<Key, RunId>, JournalError> {
-    let runs = history_since(state, record)?.runs;
-    Ok(runs.split_first().map(|(run, later)| overtaken(run, later)).unwrap_or_default())
 }
 
 /// The run that a person names: `last`, a run, or the beginning of one, with the runs it resumed, as far as they are there.

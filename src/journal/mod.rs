@@ -15,7 +15,7 @@ mod write;
 pub use error::JournalError;
 pub use history::{
     LastAction, Retention, RunHistory, RunOwner, find, find_newest, find_whole, history, history_since, last_actions,
-    made_since, naming_time, open_run, prune, run_name,
+    naming_time, open_run, prune, run_name,
 };
 pub use read::{load, parse};
 pub use stored::{ensure_over, unlock};

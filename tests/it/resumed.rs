@@ -416,7 +416,7 @@ fn a_run_that_made_what_an_earlier_one_had_left_supersedes_it_whatever_its_filte
 }
 
 #[test]
-fn a_run_of_which_a_later_one_made_a_part_stays_open_and_its_resume_makes_the_rest() {
+fn a_run_of_which_a_later_one_made_a_part_stays_open() {
     let service = Service::start();
     let stage = Stage::stack(&service, "s").file("zero.yaml", &definition("shop/zero", 80)).applied(".");
     stage.write("cart.yaml", &definition("shop/cart", 80));
@@ -426,13 +426,8 @@ fn a_run_of_which_a_later_one_made_a_part_stays_open_and_its_resume_makes_the_re
     service.misbehave("rules: []");
     let first = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
     stage.run("apply . --only shop/cart --yes --quiet").code(0).stderr_ignored();
-    stage.remove("cart.yaml");
-    stage.run("apply . --except shop/card --yes --quiet").code(0).stderr_ignored();
-    let resume = format!("apply --resume {first}");
-    stage.run("history").code(0).stdout_contains("2 writes in doubt").stdout_contains(&resume);
-    let resumed = stage.run(&format!("{resume} --yes"));
-    resumed.code(0).stderr_contains("left out: shop/cart, which run").stderr_ignored();
-    assert!(service.has("shop/card") && !service.has("shop/cart"));
+    stage.run("history").code(0).stdout_contains("2 writes in doubt").stdout_contains(&format!("--resume {first}"));
+    stage.run("apply . --only shop/card --yes --quiet").code(0).stderr_ignored();
     stage.run("history").code(0).does_not_say("--resume");
 }
 

@@ -9,7 +9,7 @@ use crate::cli::stacks::{defined_elsewhere, rollout};
 use crate::journal;
 use crate::report;
 use crate::report::facts::plan::prune_flags;
-use crate::run::{RunDocument, RunRecord, RunStatus, RunSummary};
+use crate::run::{RunDocument, RunStatus, RunSummary};
 
 impl Execute for ApplyArgs {
     const ENDS_ON_INTERRUPT: bool = true;
@@ -53,7 +53,6 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, mut p
 /// Resumes a run that was killed or interrupted, or that did not make every change.
 async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus> {
     let record = session::run_to_change(context, name, journal::find_newest).await?;
-    let record = without_made(context, record).await?;
     let plan = &record.header.plan;
     let left = record.left();
     output::check_files(None, &arguments.decision.write)?;
@@ -103,20 +102,6 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         return Ok(refused);
     }
     work.resume(&record).await
-}
-
-/// The run that is resumed, without what later runs made of it since, which may have been undone again.
-async fn without_made(context: &Context, record: RunRecord) -> Result<RunRecord> {
-    let read = settings::ask_state(context, move |store| Ok((journal::made_since(store, &record)?, record)));
-    let failed = |error| settings::store_failed(context, error).hint("nothing was sent");
-    let (made, mut record) = read.await?.map_err(failed)?;
-    for (key, run) in &made {
-        context.output.notice(&format!("left out: {key}, which run {run} changed since"));
-    }
-    let plan = &mut record.header.plan;
-    plan.changes.retain(|change| !made.contains_key(&change.key));
-    plan.left_out += made.len();
-    Ok(record)
 }
 
 /// Whether the call leaves a saved plan as it is: what chooses changes or stacks chooses among those of definitions.

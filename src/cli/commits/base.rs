@@ -11,7 +11,7 @@ use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackAtCommit, StackRoot};
 use crate::cli::commits::blame;
 use crate::cli::context::{LackingError, LazyRepository};
-use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, Result, Stack, settings};
+use crate::cli::{CommandError, Context, ExitStatus, Result, Stack, settings};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Config, Loaded, config, is_definition_path, is_source};
 use crate::model::policy::SafetySettings;
@@ -91,7 +91,8 @@ fn refuse_lacking(
 ) -> Result<()> {
     let unknown = |error: LackingError| error!(Invalid, "{error}").hint(error.reason);
     let Some(repository) = repository.open_lacking(can_be_submodule).map_err(unknown)? else { return Ok(()) };
-    let lacking = lacking(repository).with_status(ExitStatus::Invalid)?;
+    let unknown = |error| error!(Invalid, "whether the working tree has all files of its commit is unknown: {error}");
+    let lacking = lacking(repository).map_err(unknown)?;
     let Some(TreeEntry { path, kind, .. }) = lacking.first() else { return Ok(()) };
     Err(match kind {
         EntryKind::Submodule => {

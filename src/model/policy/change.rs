@@ -157,7 +157,9 @@ pub fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, [merge_
         let mut same = here.iter().filter(|own| own.setting == one.setting);
         same.any(|own| one.setting != "ignore" || own.direction == one.direction)
     };
-    let is_of_base = |one: &SettingChange| there.iter().any(|other| other.setting == one.setting);
+    let is_of_base = |one: &SettingChange| {
+        there.iter().any(|other| other.setting == one.setting && Some(&other.head) == one.base.as_ref())
+    };
     for change in changes.iter_mut().filter(|change| is_of_base(change) && !is_own(change)) {
         change.direction = Direction::BehindBase;
     }
