@@ -197,6 +197,7 @@ fn no_name_of_a_repository_acts_in_a_workflow_of_github() {
     add_environments(&trap, &runner, "change/");
     runner.commit();
     scripts.step(&trap, &runner, ("plan.yaml", "stacks", "Definitions"));
+    scripts.step(&trap, &runner, ("plan.yaml", "stacks", "Base"));
     let targets = include(&scripts.step(&trap, &runner, ("plan.yaml", "stacks", "stacks")));
     assert_eq!(targets.len(), NAMES.len() + 3);
     let hostile = "protected=$(touch${IFS}PWNED) ;touch * --base-url=http:/LISTENER";
