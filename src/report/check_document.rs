@@ -32,7 +32,7 @@ pub struct CheckDocument {
 pub struct SavedStack {
     /// Its directory, as the call of the check named it.
     pub directory: String,
-    /// Its environment; of one without a check, if it is one of several.
+    /// Its environment; of one that was not checked, if it failed or is one of several.
     pub environment: Option<String>,
     /// What makes it this stack, if the document is of a shard of a list.
     pub id: Option<String>,

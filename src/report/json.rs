@@ -75,7 +75,7 @@ pub(super) fn waves(plan: &Plan) -> Vec<Vec<&Key>> {
 /// # Errors
 /// Those of `out`.
 pub fn write_fleet(fleet: &Fleet<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let parts = || fleet.parts.iter().map(StackDocument::new);
+    let parts = || fleet.parts.iter().map(|part| StackDocument::new(part, fleet.environment.as_ref()));
     if fleet.command != FleetCommand::Drift {
         let digest = fleet.plans.as_ref().map(|(digest, _)| DigestText(digest.full().into()));
         let (command, failed) = (fleet.command.as_str(), fleet.failed());
@@ -134,7 +134,7 @@ pub struct StackDocument<'p> {
     /// As the call named it; a document about one stack has it in its plan.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub directory: Cow<'p, str>,
-    /// Where the call is about several.
+    /// Where the call is about several; of a stack that failed, also the only one of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Cow<'p, str>>,
     /// In the document of a shard: a digest of the stack's service, name and environment.
@@ -207,7 +207,7 @@ pub struct DriftedValue {
 }
 
 impl<'p> StackDocument<'p> {
-    fn new(part: &'p FleetPart<'_>) -> Self {
+    fn new(part: &'p FleetPart<'_>, only: Option<&'p String>) -> Self {
         let none = Self::default;
         let document = match &part.outcome {
             Ok(StackReport::Checked(check)) => Self::of_check(check),
@@ -218,7 +218,8 @@ impl<'p> StackDocument<'p> {
             Err(NoResult::Elsewhere) => Self { elsewhere: true, ..none() },
             Err(left_out) => Self { skipped: left_out.skipped().map(Cow::Borrowed), ..none() },
         };
-        let environment = part.environment.as_deref().map(Cow::Borrowed);
+        let only = only.filter(|_| document.failed.is_some());
+        let environment = part.environment.as_ref().or(only).map(Cow::from);
         Self { directory: Cow::Borrowed(&part.directory), environment, ..document }
     }
 

@@ -118,13 +118,15 @@ fn keep_one_count(documents: &mut Vec<(String, CheckDocument)>, problems: &mut V
 }
 
 /// Gives a stack of a file that is no shard the digest of the one that it is in the shards of a list, if it is one, and
-/// one without a check the environment in which another file has checked it.
+/// one without a check the environment that another file names for it.
 fn name_alike(documents: &mut [(String, CheckDocument)]) {
     let stacks = documents.iter_mut().flat_map(|(_, document)| &mut document.stacks);
     let (checked, unchecked): (Vec<_>, Vec<_>) = stacks.partition(|entry| entry.result.is_ok());
-    let environments: BTreeMap<_, _> = checked.iter().map(|entry| (&entry.id, &entry.environment)).collect();
-    for entry in unchecked.into_iter().filter(|entry| entry.id.is_some() && entry.environment.is_none()) {
-        entry.environment = environments.get(&entry.id).copied().cloned().flatten();
+    let named = unchecked.iter().filter(|entry| entry.environment.is_some());
+    let named = named.chain(&checked).map(|entry| (entry.id.clone(), entry.environment.clone()));
+    let environments: BTreeMap<_, _> = named.collect();
+    for entry in unchecked.into_iter().filter(|entry| entry.id.is_some()) {
+        entry.environment = environments.get(&entry.id).cloned().flatten();
     }
     type Named = (String, Option<String>, Option<(String, Option<String>, Option<String>)>);
     let named = |entry: &SavedStack| -> Named {

@@ -632,6 +632,33 @@ fn an_environment_is_one_stack_whether_the_call_names_it_or_all() {
 }
 
 #[test]
+fn a_stack_that_fails_in_two_environments_is_two_failures() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for name in ["a", "b", "c"] {
+        let settings = format!("stack: {name}\nnamespaces: [{name}]\nenvironments: {{dev: {{}}, prod: {{}}}}\n");
+        stage.write(&format!("{name}/trueup.yaml"), &settings);
+        stage.write(&format!("{name}/x.yaml"), &definition(&format!("{name}/x"), 80));
+    }
+    stage.write("b/wrong.yaml", "wrong: 1\n");
+    for env in ["dev", "prod"] {
+        stage.run(&format!("drift a b c --env {env} --write json=whole/{env}.json")).code(1).stderr_ignored();
+        for index in 1..=2 {
+            let file = format!("--write json={env}/{index}.json");
+            stage.run(&format!("drift a b c --env {env} --shard {index}/2 {file}")).stderr_ignored();
+        }
+        // The shard that leaves it to the other knows it by what the other says.
+        stage.run(&format!("fleet report {env}")).code(1).stdout_contains("3 stacks: 2 pending, 1 not checked");
+    }
+    let report = stage.run("fleet report whole");
+    report
+        .code(1)
+        .stdout_contains("  b (dev), b (prod)")
+        .stdout_contains("6 stacks: 4 pending, 2 not checked")
+        .does_not_say("INCOMPLETE");
+}
+
+#[test]
 fn a_stack_that_several_checks_skip_is_skipped() {
     let service = Service::start();
     let stage = Stage::new().at(&service);
