@@ -129,23 +129,43 @@ fn commands(commands: &[Command], view: &TextView) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::report) struct Widths {
     columns: Vec<usize>,
-    /// Whether free text is cut to its column.
-    is_limited: bool,
+    cut: Cut,
+}
+
+/// In which rows free text is cut to its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    None,
+    /// In those that fit into as many columns then: another one is continued below, where there is room for every cell.
+    Within(usize),
+    All,
 }
 
 impl Widths {
     /// Widths with which the rows fit into the columns of the terminal, if that is possible. Where the output is not a
     /// terminal, every cell is whole.
     pub fn of(table: &Table<'_>, view: &TextView) -> Self {
-        let widths = Self::least(table, view);
-        let takes = table.indent + widths.before_the_last() + widths.columns.last().copied().unwrap_or_default();
-        // A row that does not fit is continued below, where there is room for every cell.
-        if takes <= view.limit() { widths } else { Self { columns: natural(table, view), is_limited: false } }
+        let limit = view.limit();
+        let fits = |widths: &Self| {
+            table.indent + widths.before_the_last() + widths.columns.last().copied().unwrap_or_default() <= limit
+        };
+        // One long key among short ones leaves the table as it is.
+        let mut fitting = [WIDEST, WIDEST.min(limit / 2)].into_iter().map(|widest| Self::within(table, view, widest));
+        match fitting.find(fits) {
+            Some(widths) if limit < usize::MAX => {
+                Self { cut: Cut::Within(limit.saturating_sub(table.indent)), ..widths }
+            }
+            _ => Self { columns: natural(table, view, WIDEST), cut: Cut::None },
+        }
     }
 
     /// Widths with which as little as possible does not fit.
     pub fn least(table: &Table<'_>, view: &TextView) -> Self {
-        let mut widths = natural(table, view);
+        Self::within(table, view, WIDEST)
+    }
+
+    fn within(table: &Table<'_>, view: &TextView, widest: usize) -> Self {
+        let mut widths = natural(table, view, widest);
         let available = view.limit().saturating_sub(table.indent + GAP * widths.len().saturating_sub(1));
         let excess = widths.iter().sum::<usize>().saturating_sub(available);
         for _ in 0..excess {
@@ -155,7 +175,7 @@ impl Widths {
                 *width -= 1;
             }
         }
-        Self { columns: widths, is_limited: view.limit() < usize::MAX }
+        Self { columns: widths, cut: if view.limit() < usize::MAX { Cut::All } else { Cut::None } }
     }
 
     /// Columns before the last one.
@@ -164,13 +184,13 @@ impl Widths {
     }
 }
 
-/// How wide the cells of each column are; one that cannot be cut, and is very long, widens no other row.
-fn natural(table: &Table<'_>, view: &TextView) -> Vec<usize> {
+/// How wide the cells of each column are; one that cannot be cut, and is longer than `widest`, widens no other row.
+fn natural(table: &Table<'_>, view: &TextView, widest: usize) -> Vec<usize> {
     let width = |line: &Line<'_>| columns(&view.plain(line));
     let of = |at: usize| {
         let is_cut = view.limit() < usize::MAX && table.columns[at].is_free;
         let cells = table.rows.iter().filter_map(|row| row.get(at)).map(width);
-        let cells = cells.filter(|width| is_cut || *width <= WIDEST);
+        let cells = cells.filter(|width| is_cut || *width <= widest);
         cells.chain([width(&table.columns[at].heading)]).max().unwrap_or_default()
     };
     (0..table.columns.len()).map(of).collect()
@@ -214,30 +234,39 @@ pub(in crate::report) fn table(table: &Table<'_>, view: &TextView) -> String {
 }
 
 fn row<'l, 'a: 'l>(
-    cells: impl Iterator<Item = &'l Line<'a>>,
+    cells: impl Iterator<Item = &'l Line<'a>> + Clone,
     (table, widths): (&Table<'_>, &Widths),
     view: &TextView,
 ) -> String {
-    let (mut line, mut end, mut owed) = (String::new(), 0, 0);
-    for ((cell, column), width) in cells.zip(&table.columns).zip(&widths.columns) {
-        let plain = view.plain(cell);
-        let is_cut = widths.is_limited && column.is_free && columns(&plain) > *width;
-        let (drawn, takes) = match is_cut {
-            true => (cut(&plain, *width, view.charset).into_owned(), *width),
-            false => (view.line(cell), columns(&plain)),
-        };
-        let space = width.saturating_sub(takes);
-        let before = if column.is_number { space } else { 0 };
-        line.extend(std::iter::repeat_n(' ', owed + before));
-        line.push_str(&drawn);
-        owed = space - before + GAP;
-        // What is empty at the end of a row takes no room.
-        if takes > 0 {
-            end = line.len();
+    // The row with its columns on a terminal.
+    let draw = |is_limited: bool| {
+        let (mut line, mut at, mut end, mut owed) = (String::new(), 0, (0, 0), 0);
+        for ((cell, column), width) in cells.clone().zip(&table.columns).zip(&widths.columns) {
+            let plain = view.plain(cell);
+            let is_cut = is_limited && column.is_free && columns(&plain) > *width;
+            let (drawn, takes) = match is_cut {
+                true => (cut(&plain, *width, view.charset).into_owned(), *width),
+                false => (view.line(cell), columns(&plain)),
+            };
+            let space = width.saturating_sub(takes);
+            let before = if column.is_number { space } else { 0 };
+            line.extend(std::iter::repeat_n(' ', owed + before));
+            line.push_str(&drawn);
+            at += owed + before + takes;
+            owed = space - before + GAP;
+            // What is empty at the end of a row takes no room.
+            if takes > 0 {
+                end = (line.len(), at);
+            }
         }
+        line.truncate(end.0);
+        (line, end.1)
+    };
+    let (line, takes) = draw(widths.cut != Cut::None);
+    match widths.cut {
+        Cut::Within(limit) if takes > limit => draw(false).0,
+        _ => line,
     }
-    line.truncate(end);
-    line
 }
 
 /// `text` in at most `width` columns; where something is cut off, the last column says so. The text
@@ -323,6 +352,18 @@ mod tests {
         table.row(["6c1d0b7e-5f0a-4c58-and-more", "a name that is longer than the first one"].map(code));
         let whole = "6c1d0b7e-5f0a-4c58-and-more  a name that is longer than the first one\n";
         assert!(rows(&table, &widths, &view).ends_with(whole));
+    }
+
+    #[test]
+    fn one_long_cell_among_short_ones_is_continued_below_and_the_others_stay_in_their_columns() {
+        let mut table = Table::new(["ID", "NAME", "AGE"]).free([1]);
+        table.row(["a", "kim", "3"].map(code));
+        let long = "0123456789-0123456789-01234";
+        table.row([long, "a name that is long", "10"].map(code));
+        let text =
+            format!("ID  NAME                 AGE\na   kim                  3\n{long}  a name that is long  10\n");
+        assert_eq!(drawn(&table, 32, Charset::Unicode), text);
+        assert!(drawn(&table, 20, Charset::Unicode).contains(&format!("{long}  a name that is long  10\n")));
     }
 
     #[test]
