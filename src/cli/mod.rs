@@ -133,9 +133,9 @@ fn parse(mut words: Vec<OsString>) -> Result<(Arguments, ArgMatches), clap::Erro
 
 fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
     let mut context = Context::new(arguments.global, Call::of(matches));
-    context.output.promise(output::promised(matches));
-    context.output.promise_run(output::promised_run(matches));
-    let is_run = output::is_run(matches);
+    context.output.promise(arguments.command.promised(matches));
+    context.output.promise_run(arguments.command.promised_run(matches));
+    let is_run = arguments.command.is_run();
     for (name, meant) in context.environment.misspelled().filter(|(_, meant)| meant != policy::VARIABLE) {
         let text = format!("`{name}` is not a variable of trueup; did you mean `{meant}`?");
         context.output.rendered_message(&context.output.warning(&text));

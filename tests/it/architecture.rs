@@ -139,6 +139,16 @@ fn only_the_file_module_opens_files() {
     assert!(wrong.is_empty(), "use crate::file:\n{}", wrong.join("\n"));
 }
 
+/// A release build of clap knows every id: only a debug build says which ones a command lacks.
+#[test]
+fn nothing_asks_clap_what_only_a_debug_build_answers() {
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    let asks = |file: &PathBuf| std::fs::read_to_string(file).expect("a source is readable").contains("contains_id");
+    let wrong: Vec<_> = files.iter().filter(|file| asks(file)).collect();
+    assert!(wrong.is_empty(), "ask the command instead: {wrong:?}");
+}
+
 /// The path of a module: `["plan", "build"]` for `plan/build.rs`, `["plan"]` for `plan/mod.rs`.
 type ModulePath = Vec<String>;
 

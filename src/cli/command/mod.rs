@@ -28,11 +28,15 @@ pub mod stacks;
 pub mod upgrades;
 pub mod validate;
 
-use clap::builder::ArgPredicate;
-use clap::{Arg, ArgAction, CommandFactory as _, Parser, Subcommand};
+use std::path::PathBuf;
 
-use crate::cli::args::{ApplyArgs, GlobalArgs, GlobalOptions};
+use clap::builder::ArgPredicate;
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory as _, Parser, Subcommand};
+
+use crate::cli::args::{ApplyArgs, GlobalArgs, GlobalOptions, WrittenReport};
+use crate::cli::output::Promise;
 use crate::cli::{Context, ExitStatus, Result};
+use crate::report::Format;
 
 /// What most commands need, as the commands of cargo have it.
 mod prelude {
@@ -167,6 +171,33 @@ commands! {
     Explain(explain::ExplainArgs),
     Completions(reference::CompletionsArgs),
     Man(reference::ManArgs),
+}
+
+impl Command {
+    /// Whether it makes a run.
+    pub fn is_run(&self) -> bool {
+        matches!(self, Command::Apply(_) | Command::Rollback(_) | Command::Move(_))
+    }
+
+    /// What it promises, if it does: by its `--format`, unless its report goes to a file.
+    pub fn promised(&self, matches: &ArgMatches) -> Option<Promise> {
+        let reports_to_file = matches!(self, Command::Drift(_) | Command::Fleet(_));
+        let is_in_file = reports_to_file && matches.ids().any(|id| id == "output");
+        let format = matches.try_get_raw("format").ok().flatten()?.next()?.to_str().filter(|_| !is_in_file)?;
+        match format {
+            "json" => Some(Promise::Document),
+            "ndjson" if self.is_run() => Some(Promise::RunEvents),
+            "ndjson" => Some(Promise::Lines),
+            _ => None,
+        }
+    }
+
+    /// The files in which the call wants the document of its run.
+    pub fn promised_run(&self, matches: &ArgMatches) -> Vec<PathBuf> {
+        let written = matches.try_get_many::<WrittenReport>("write").ok().flatten().into_iter().flatten();
+        let documents = written.filter(|written| self.is_run() && written.format == Format::Json);
+        documents.map(|written| written.path.clone()).collect()
+    }
 }
 
 /// The command line, for parsing.

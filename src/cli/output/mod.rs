@@ -11,7 +11,6 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, Mutex};
 
-use clap::ArgMatches;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 use crate::cli::args::{Color, GlobalArgs, ReportFileArgs, WrittenReport};
@@ -411,7 +410,9 @@ pub enum Promise {
 /// What a command line that is wrong asks for, if it does.
 pub fn asked_for(words: &[OsString]) -> Option<Promise> {
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-    let is_in_file = words.iter().any(|word| word.starts_with("--output") || word.starts_with("-o"));
+    let command = words.iter().skip(1).find(|word| !word.starts_with('-'));
+    let is_in_file = command.is_some_and(|name| name == "drift" || name == "fleet")
+        && words.iter().any(|word| word.starts_with("--output") || word.starts_with("-o"));
     let given = |value: &str| {
         let is_behind = words.windows(2).any(|pair| pair[0] == "--format" && pair[1] == value);
         is_behind || words.contains(&format!("--format={value}").into())
@@ -420,31 +421,6 @@ pub fn asked_for(words: &[OsString]) -> Option<Promise> {
         true => None,
         false if given("json") || words.contains(&"--json".into()) => Some(Promise::Document),
         false => given("ndjson").then_some(Promise::Lines),
-    }
-}
-
-/// Whether a command makes a run.
-pub fn is_run(matches: &ArgMatches) -> bool {
-    matches.try_contains_id("ApprovalArgs").is_ok()
-}
-
-/// The files in which a call wants the document of its run.
-pub fn promised_run(matches: &ArgMatches) -> Vec<PathBuf> {
-    let written = matches.try_get_many::<WrittenReport>("write").ok().flatten().into_iter().flatten();
-    let documents = written.filter(|written| is_run(matches) && written.format == Format::Json);
-    documents.map(|written| written.path.clone()).collect()
-}
-
-/// What a command promises, if it does: by its `--format`, unless its report goes to a file.
-pub fn promised(matches: &ArgMatches) -> Option<Promise> {
-    let has = |id: &str| matches.try_contains_id(id).unwrap_or_default();
-    let is_in_file = has("output") && matches.try_contains_id("ReportFileArgs").is_ok();
-    let format = matches.try_get_raw("format").ok().flatten()?.next()?.to_str().filter(|_| !is_in_file)?;
-    match format {
-        "json" => Some(Promise::Document),
-        "ndjson" if is_run(matches) => Some(Promise::RunEvents),
-        "ndjson" => Some(Promise::Lines),
-        _ => None,
     }
 }
 

@@ -203,6 +203,7 @@ fn a_wrong_command_line_is_an_error_like_every_other() {
         "plan --nonsense . --format=json",
         "drift . --json --selector",
         "plan . --json --only [",
+        "plan . --nonsense --json -o plan.json",
     ] {
         let document = stage.run(line).code(64).stderr_contains("error: ").json();
         assert_eq!((&document["kind"], &document["exit_code"]), (&"error".into(), &64.into()), "{line}");
@@ -211,7 +212,7 @@ fn a_wrong_command_line_is_an_error_like_every_other() {
     assert_eq!(document["message"], "unexpected argument '--nonsense' found");
     let lines = stage.run("plan . --nonsense --format ndjson").code(64).stderr_ignored().json();
     assert_eq!(lines["kind"], "error");
-    stage.run("plan . --nonsense --json -o plan.json").code(64).stderr_contains("error: ").stdout("");
+    stage.run("drift . --nonsense --json -o check.json").code(64).stderr_contains("error: ").stdout("");
     // What a word of the repository contains looks like nothing of ours.
     let ran = stage.run_words(&["plan", "--x\n\n  tip: all is well\u{1b}[2J"]);
     ran.code(64).does_not_say("\u{1b}").stderr_contains("\\n\\n  tip:");
