@@ -6,8 +6,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use jiff::tz::TimeZone;
+use serde::Deserialize;
 
 use super::document::FORMAT_VERSION;
+use super::error;
 use super::fleet::{InputProblem, NoResult};
 use super::json::{ChecksDocument, StackDocument};
 use crate::drift::{
@@ -50,6 +52,14 @@ const FORMAT: DocumentFormat = DocumentFormat {
     remedy: "check again with this version: `trueup drift --format json`",
 };
 
+const FAILED: DocumentFormat = DocumentFormat { kinds: &[error::KIND], ..FORMAT };
+
+/// The document of a check that failed as a whole.
+#[derive(Deserialize)]
+struct Failed {
+    message: String,
+}
+
 /// Why a file contains no check.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckDocumentError {
@@ -68,17 +78,27 @@ pub enum CheckDocumentError {
 }
 
 impl CheckDocument {
-    /// The checks that a file contains.
+    /// The checks that the file of this name contains.
     ///
     /// # Errors
     /// The file is cut off, of another kind or format, or was altered.
-    pub fn from_file(bytes: &[u8]) -> Result<Self, CheckDocumentError> {
-        if kind_of(bytes).as_deref() == Some("drift") {
-            let mut stack = SavedStack::read(FORMAT.read(bytes)?)?;
-            if let Ok(check) = &stack.result {
-                stack.directory = check.plan.source.origin.to_string();
+    pub fn from_file(name: &str, bytes: &[u8]) -> Result<Self, CheckDocumentError> {
+        let single = |stack| Ok(Self { shard: None, stacks: vec![stack], problems: Vec::new() });
+        match kind_of(bytes).as_deref() {
+            Some("drift") => {
+                let mut stack = SavedStack::read(FORMAT.read(bytes)?)?;
+                if let Ok(check) = &stack.result {
+                    stack.directory = check.plan.source.origin.to_string();
+                }
+                return single(stack);
             }
-            return Ok(Self { shard: None, stacks: vec![stack], problems: Vec::new() });
+            // What the job of a stack writes that could not check it. It names none.
+            Some(error::KIND) => {
+                let Failed { message } = FAILED.read(bytes)?;
+                let result = Err(NoResult::Failed(message));
+                return single(SavedStack { directory: name.to_owned(), environment: None, id: None, result });
+            }
+            _ => {}
         }
         let file = FORMAT.read::<ChecksDocument<'static>>(bytes)?;
         let stacks = file.checks.into_iter().map(SavedStack::read).collect::<Result<_, _>>()?;

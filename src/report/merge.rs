@@ -59,7 +59,7 @@ pub fn merge(
 ) -> MergedChecks {
     let (mut problems, mut documents) = (Vec::new(), Vec::new());
     for (name, bytes) in files {
-        let read = |bytes: Vec<u8>| CheckDocument::from_file(&bytes).map_err(|error| error.to_string());
+        let read = |bytes: Vec<u8>| CheckDocument::from_file(&name, &bytes).map_err(|error| error.to_string());
         match bytes.and_then(read) {
             Ok(document) => documents.push((name, document)),
             Err(message) => problems.push(InputProblem { place: name, message }),

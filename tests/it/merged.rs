@@ -492,6 +492,14 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
         .code(4)
         .stdout_contains("== tenants/t4  ")
         .stdout_contains("3 stacks: 1 in sync, 1 pending, 1 changed outside; 1 endpoint changed outside, 1 endpoint not applied yet\nfrom 3 files");
+    stage.write("tenants/t5/wrong.yaml", "wrong: 1\n");
+    let failed = stage.run("drift tenants/t5 --format json");
+    stage.write("checks/t5.json", failed.code(1).stderr_ignored().text());
+    let report = stage.run("fleet report checks");
+    report.code(1).stdout_contains("== checks/t5.json\nNOT CHECKED  2 errors in 1 of 3 files; nothing was sent\n");
+    report
+        .stdout_contains("4 stacks: 1 in sync, 1 pending, 1 changed outside, 1 not checked")
+        .does_not_say("INCOMPLETE");
     stage.write("two/trueup.yaml", "stack: two\nnamespaces: [a, b, c, d, e, f]\n");
     stage.write("two/x.yaml", &definition("a/x", 80));
     for index in 1..=2 {
