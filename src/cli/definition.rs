@@ -51,10 +51,7 @@ pub fn text(object: &Object, options: DefinitionOptions<'_>) -> String {
         metadata.retain(|_, value| !is_zero(value) && *value != json!({}));
     }
     wire["spec"] = object.spec.unfilled(options.tenant);
-    let tree = ordered(&wire, false);
-    // Only in quotes is `<<` a key like any other.
-    let has_merge_key = object.labels.contains_key("<<") || object.annotations.contains_key("<<");
-    let body = if has_merge_key { safe::quoted_yaml(&tree) } else { safe::yaml(&tree) };
+    let body = safe::yaml_of_texts(&ordered(&wire, false));
     let schema = options.schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n"));
     let mut head = schema.unwrap_or_default();
     for path in unknown(&object, options.unknown) {

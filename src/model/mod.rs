@@ -47,7 +47,7 @@ pub use rules::{LONGEST_ANNOTATION, check, warnings};
 pub use run_id::RunId;
 pub use snapshot::{KindSnapshot, NamespaceSnapshot, Snapshot, SnapshotItem};
 pub use spec::Spec;
-pub use text::{glob, is_unsafe, neutral};
+pub use text::{glob, is_ambiguous, is_unsafe, neutral};
 pub use tree::{Json, JsonTree, read_written};
 pub use wire::{SERVICE_KEYS, WireMetadata};
 pub(crate) use word::{displayed, words};

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::model::is_ambiguous;
 pub use crate::model::is_unsafe;
 
 /// `text` on one line: control characters, direction marks, invisible characters and what a runner of
@@ -144,12 +145,44 @@ pub fn json(document: &str) -> Cow<'_, str> {
 /// Values as YAML: in quotes, with escapes, where a reader could take something for a line break, does not see it, or has
 /// to obey it. What cannot be written is left out.
 pub fn yaml(values: &impl Serialize) -> String {
+    bare_yaml(values).unwrap_or_else(|| quoted_yaml(values))
+}
+
+/// The same, with quotes around each text that a reader of some version of YAML takes for something else.
+pub fn yaml_of_texts(values: &impl Serialize) -> String {
+    let quoted = bare_yaml(values).and_then(|_| {
+        let texts = serde_yaml::to_string(&with_quotes(serde_yaml::to_value(values).ok()?)).ok()?;
+        // Some have quotes already.
+        let texts = texts.replace(&format!("'{QUOTE}"), "'").replace(&format!("{QUOTE}'"), "'");
+        Some(texts.replace(QUOTE, "'"))
+    });
+    quoted.unwrap_or_else(|| quoted_yaml(values))
+}
+
+/// Values as YAML without such a character.
+fn bare_yaml(values: &impl Serialize) -> Option<String> {
     let text = serde_yaml::to_string(values).unwrap_or_default();
-    if text.contains(is_escaped) || log(&text) != text { quoted_yaml(values) } else { text }
+    (!text.contains(is_escaped) && log(&text) == text).then_some(text)
+}
+
+/// In front of and behind a text that gets quotes; nothing bare has it.
+const QUOTE: char = '\u{2060}';
+
+/// The same with [`QUOTE`] around what is something else without quotes for some reader.
+fn with_quotes(value: serde_yaml::Value) -> serde_yaml::Value {
+    use serde_yaml::Value;
+    match value {
+        Value::String(text) if is_ambiguous(&text) => Value::String(format!("{QUOTE}{text}{QUOTE}")),
+        Value::Sequence(items) => Value::Sequence(items.into_iter().map(with_quotes).collect()),
+        Value::Mapping(map) => {
+            Value::Mapping(map.into_iter().map(|(key, value)| (with_quotes(key), with_quotes(value))).collect())
+        }
+        value => value,
+    }
 }
 
 /// Values as JSON, which is YAML as well, with such escapes.
-pub fn quoted_yaml(values: &impl Serialize) -> String {
+fn quoted_yaml(values: &impl Serialize) -> String {
     let json = serde_json::to_string_pretty(values).unwrap_or_default();
     let mut text = rewritten(&json, |before, c| match u32::from(c) {
         code @ 0x1_0000.. if is_escaped(c) => Some(format!("\\U{code:08x}").into()),
@@ -233,6 +266,17 @@ mod tests {
             );
         }
         assert_eq!(yaml(&["plain"]), "- plain\n");
+    }
+
+    #[test]
+    fn yaml_is_read_as_the_same_texts_by_readers_of_any_version() {
+        for text in ["no", "Off", "y", "N", "2026-01-01", "1_0", "-1_0", "12:30", "12: 30", "0x_1", "<<", "=", "on "] {
+            let values = std::collections::BTreeMap::from([(text, [text])]);
+            assert_eq!(yaml_of_texts(&values), format!("'{text}':\n- '{text}'\n"));
+        }
+        for text in ["web", "10.0.0.7", "10.0.0.0/8", "north", "7d0f", "1-a"] {
+            assert_eq!(yaml_of_texts(&[text]), format!("- {text}\n"));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! the text for something else, and on one line where there is more than a scalar.
 
 use crate::load::text::Language;
-use crate::model::{Json, is_unsafe};
+use crate::model::{Json, is_ambiguous, is_unsafe};
 
 /// What surrounds a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,20 +112,7 @@ fn is_plain(text: &str, around: Surrounding) -> bool {
         c => c.is_alphanumeric(),
     };
     let trap = text.ends_with([' ', ':']) || text.contains(": ") || text.contains(" #");
-    first && !trap && text.chars().all(good) && !has_another_meaning(text)
-}
-
-/// Numbers, booleans, null and dates of any version of YAML.
-fn has_another_meaning(text: &str) -> bool {
-    const WORDS: [&str; 11] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"];
-    let number = |c: char| c.is_ascii_hexdigit() || "xo.+-_:T ".contains(c);
-    let dots = text.matches('.').count();
-    WORDS.contains(&text.to_lowercase().as_str())
-        || (text.starts_with(|c: char| c.is_ascii_digit())
-            && dots < 2
-            && !text.contains('/')
-            && !text.contains("::")
-            && text.chars().all(number))
+    first && !trap && text.chars().all(good) && !is_ambiguous(text)
 }
 
 /// In double quotes, with escapes for what some reader takes for a line break or for nothing.

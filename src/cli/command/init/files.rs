@@ -97,7 +97,7 @@ pub fn settings(stack: &NewStack) -> NewFile {
 
 /// A name as YAML reads it back, such as `'null'`.
 fn scalar(name: &str) -> String {
-    safe::yaml(&name).trim_end().to_owned()
+    safe::yaml_of_texts(&name).trim_end().to_owned()
 }
 
 /// A definition to begin with.
