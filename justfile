@@ -11,6 +11,10 @@ check:
 test *names:
     cargo test {{names}}
 
+# The tests with the program as it is released: its libraries check less than those of a debug build
+test-release:
+    cargo test --release --test it
+
 # Whether everything compiles for Windows, without warnings (`rustup target add x86_64-pc-windows-gnu`, mingw-w64)
 windows:
     cargo clippy --target x86_64-pc-windows-gnu --lib --bins --tests -- -D warnings
@@ -55,7 +59,7 @@ pipelines:
     tests/pipelines/run.sh
 
 # For maintainers: the release of the commit that is checked out, into target/dist, and its checks
-release:
+release: test-release
     release/build.sh
     release/check.sh target/dist
 
