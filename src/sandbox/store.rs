@@ -3,12 +3,10 @@
 //! A write returns a [`Ticket`] at once and is durable when [`Store::durable`] returns for it; an
 //! answer must not leave before everything that it reports is durable.
 
-use std::ops::Range;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
-use std::thread::{JoinHandle, ScopedJoinHandle};
+use std::thread::JoinHandle;
 
 use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable as _, TableDefinition, TableError};
 use serde::Serialize;
@@ -207,7 +205,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::Read`] and [`StoreError::Damaged`].
     pub fn all<T: DeserializeOwned>(&self, table: &str) -> Result<Vec<T>, StoreError> {
-        self.scan(table)?.into_iter().map(|(key, bytes)| read(table, key, &bytes)).collect()
+        let mut all = Vec::new();
+        self.each(table, |text| serde_json::from_str(&text).map(|value| all.push(value)))?;
+        Ok(all)
     }
 
     /// Every durable pair of a table, in byte order of the keys.
@@ -221,40 +221,27 @@ impl Store {
         pairs.collect::<Result<_, _>>().map_err(StoreError::read)
     }
 
-    /// Passes the durable values of a table, which are JSON, to `take`. Each processor fills a value of its own, with one
-    /// group of keys after the other: those with the same text before their first `/`, in byte order. No value of the
-    /// table has to be in memory longer than its turn takes.
+    /// Passes the durable values of a table, which are JSON, to `take`, in byte order of the keys. None of them has to be in
+    /// memory longer than its turn takes.
     ///
     /// # Errors
     /// [`StoreError::Read`], and [`StoreError::Damaged`] for a value that `take` refuses.
-    pub fn each<T: Default + Send>(
+    pub fn each(
         &self,
         table: &str,
-        take: impl Fn(&mut T, Box<str>) -> serde_json::Result<()> + Sync,
-    ) -> Result<Vec<T>, StoreError> {
-        let Some(opened) = self.table(table)? else { return Ok(Vec::new()) };
-        let next = Mutex::new(String::new());
-        let work = || {
-            let mut filled = T::default();
-            while let Some(group) = next_group(&opened, &next)? {
-                for pair in opened.range::<&str>(group.start.as_str()..group.end.as_str()).map_err(StoreError::read)? {
-                    let (key, value) = pair.map_err(StoreError::read)?;
-                    let text = std::str::from_utf8(value.value()).map_err(serde::de::Error::custom);
-                    text.and_then(|text| take(&mut filled, text.into())).map_err(|source| StoreError::Damaged {
-                        table: table.to_owned(),
-                        key: key.value().to_owned(),
-                        source,
-                    })?;
-                }
-            }
-            Ok(filled)
-        };
-        std::thread::scope(|scope| {
-            let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-            threads.into_iter().map(join).collect()
-        })
+        mut take: impl FnMut(Box<str>) -> serde_json::Result<()>,
+    ) -> Result<(), StoreError> {
+        let Some(opened) = self.table(table)? else { return Ok(()) };
+        for pair in opened.iter().map_err(StoreError::read)? {
+            let (key, value) = pair.map_err(StoreError::read)?;
+            let text = std::str::from_utf8(value.value()).map_err(serde::de::Error::custom);
+            text.and_then(|text| take(text.into())).map_err(|source| StoreError::Damaged {
+                table: table.to_owned(),
+                key: key.value().to_owned(),
+                source,
+            })?;
+        }
+        Ok(())
     }
 
     /// A table, which is absent until something is written to it.
@@ -284,18 +271,6 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// The keys of the group that no thread has taken yet; `next` is the end of the last one.
-fn next_group(table: &Opened, next: &Mutex<String>) -> Result<Option<Range<String>>, StoreError> {
-    let mut next = locked(next);
-    let Some(first) = table.range(next.as_str()..).map_err(StoreError::read)?.next() else { return Ok(None) };
-    let (key, _) = first.map_err(StoreError::read)?;
-    let start = key.value().to_owned();
-    // The character after `/` ends the group; a key without one is a group of its own.
-    let end = start.split_once('/').map_or_else(|| format!("{start}\0"), |(group, _)| format!("{group}0"));
-    next.clone_from(&end);
-    Ok(Some(start..end))
 }
 
 fn builder() -> redb::Builder {
@@ -410,29 +385,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_value_is_passed_once_and_in_the_order_of_its_group() {
+    async fn every_value_is_passed_once_and_in_the_order_of_the_keys() {
         let store = Store::open(&Storage::Memory).unwrap();
         let mut batch = Batch::default();
-        let keys = ["a/x", "a/y", "a-b/x", "a", "a/x/y", "a0", "b/", "/c", "", "b/z", "é/1", "é/2"];
+        let mut keys = ["a/x", "a/y", "a-b/x", "a", "a/x/y", "a0", "b/", "/c", "", "b/z", "é/1", "é/2"];
         keys.iter().for_each(|key| batch.put_json("things", *key, key));
         store.durable(store.write(batch)).await.unwrap();
-        let take = |taken: &mut Vec<String>, text: Box<str>| serde_json::from_str(&text).map(|key| taken.push(key));
-        let parts = store.each("things", take).unwrap();
-        let of = |group: &str| {
-            let is_of = |part: &&Vec<String>| part.iter().any(|key| key.starts_with(group));
-            let parts: Vec<_> = parts.iter().filter(is_of).collect();
-            assert_eq!(parts.len(), 1, "{group}");
-            parts[0].iter().filter(|key| key.starts_with(group)).cloned().collect::<Vec<_>>()
-        };
-        assert_eq!(of("a/"), ["a/x", "a/x/y", "a/y"]);
-        assert_eq!(of("é/"), ["é/1", "é/2"]);
-        let mut all = parts.concat();
-        all.sort();
-        let mut keys = keys.map(String::from);
-        keys.sort();
-        assert_eq!(all, keys);
-        let refuse = |(): &mut (), _| serde_json::from_str("1 2");
-        let error = store.each("things", refuse).unwrap_err();
+        let mut taken: Vec<String> = Vec::new();
+        store.each("things", |text| serde_json::from_str(&text).map(|key| taken.push(key))).unwrap();
+        keys.sort_unstable();
+        assert_eq!(taken, keys);
+        let error = store.each("things", |_| serde_json::from_str("1 2")).unwrap_err();
         assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
     }
 

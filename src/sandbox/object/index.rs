@@ -319,23 +319,13 @@ fn host_field(kind: &ObjectKind) -> Option<&'static str> {
 impl Inner {
     /// Adds the objects of a kind in the store.
     fn load(&mut self, kind: &'static ObjectKind, store: &Store) -> Result<(), StoreError> {
-        let parts = store.each(kind.name(), |inner: &mut Self, text| {
+        store.each(kind.name(), |text| {
             let object = ServedObject::new(text)?;
             let (namespace, name) = object.key()?;
-            inner.version = inner.version.max(object.version);
-            inner.insert(kind, namespace, name, object);
+            self.version = self.version.max(object.version);
+            self.insert(kind, namespace, name, object);
             Ok(())
-        })?;
-        let whole = self.kinds.entry(kind.name()).or_default();
-        for mut part in parts {
-            for (namespace, mut objects) in part.kinds.into_values().flatten() {
-                whole.entry(namespace).or_default().append(&mut objects);
-            }
-            self.references.append(part.references);
-            self.leaving.append(&mut part.leaving);
-            self.version = self.version.max(part.version);
-        }
-        Ok(())
+        })
     }
 
     fn find(&self, key: Key<'_>) -> Option<&Arc<ServedObject>> {

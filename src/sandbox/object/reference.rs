@@ -29,13 +29,6 @@ impl References {
         }
     }
 
-    /// Adds all references of another one.
-    pub fn append(&mut self, other: Self) {
-        for (to, mut referrers) in other.0 {
-            self.0.entry(to).or_default().append(&mut referrers);
-        }
-    }
-
     /// The objects that refer to one.
     pub fn to(&self, place: &Place) -> impl Iterator<Item = &Place> {
         self.0.get(place).into_iter().flatten()
