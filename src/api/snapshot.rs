@@ -32,24 +32,8 @@ pub enum ReferrerReads {
 
 /// A read that does not prove what the service has. Nothing is kept then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SnapshotReadError {
-    /// A list is incomplete.
-    #[error("could not read `{scope}`: {reason}")]
-    List {
-        /// Which list.
-        scope: Scope,
-        /// Why, as a fragment.
-        reason: String,
-    },
-    /// It is unknown which objects refer to one.
-    #[error("who refers to `{key}` cannot be read: {reason}")]
-    Referrers {
-        /// Which object.
-        key: Key,
-        /// Why, as a fragment.
-        reason: String,
-    },
-}
+#[error("{0}")]
+pub struct SnapshotReadError(String);
 
 /// Reads `namespaces`, endpoints and objects of `kinds`, and keeps them.
 ///
@@ -122,7 +106,7 @@ async fn read_namespace(
 }
 
 async fn read_kind(reader: &Reader, scope: Scope, referring: ReferrerReads) -> Result<KindSnapshot, SnapshotReadError> {
-    let unread = |reason: String| SnapshotReadError::List { scope: scope.clone(), reason };
+    let unread = |reason: String| SnapshotReadError(format!("could not read `{scope}`: {reason}"));
     let read = async |body: Bytes| {
         let read = read_list(&scope, &body);
         let keys = read.known().map_err(str::to_owned)?.keys();
@@ -179,7 +163,7 @@ fn without_secrets(kind: KindName, mut item: Json) -> Json {
 async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, SnapshotReadError> {
     let asked = keys.into_iter().map(async |key| match referrers_of(reader, &key).await {
         Ok(answer) => Ok((key.name, answer)),
-        Err(reason) => Err(SnapshotReadError::Referrers { key, reason }),
+        Err(reason) => Err(SnapshotReadError(format!("who refers to `{key}` cannot be read: {reason}"))),
     });
     futures_util::future::join_all(asked).await.into_iter().collect()
 }

@@ -3,7 +3,7 @@
 
 use crate::cli::prelude::*;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, Stack, aside, file, settings};
-use crate::drift::{DriftState, DriftStateError, DriftStateOwner};
+use crate::drift::{DriftState, DriftStateOwner};
 use crate::file::{Directory, FileMode, read_own};
 use crate::report::document;
 use crate::state::{Bucket, StateStore, Tag};
@@ -100,8 +100,8 @@ impl<'c> DriftStore<'c> {
         };
         let state = bytes.map_or_else(|| Ok(DriftState::default()), |bytes: Vec<u8>| DriftState::from_file(&bytes));
         let state = state
-            .map_err(DriftStateError::from)
-            .and_then(|state| state.of(&self.owner))
+            .map_err(anyhow::Error::from)
+            .and_then(|state| state.of(&self.owner).map_err(anyhow::Error::msg))
             .with_context(|| format!("`{shown}` cannot be used"))
             .with_status(ExitStatus::Invalid)?;
         Ok((state, tag))

@@ -95,22 +95,6 @@ pub struct SeenSince {
     pub checks: u64,
 }
 
-/// A file that is not a drift state.
-#[derive(Debug, thiserror::Error)]
-pub enum DriftStateError {
-    /// It is none.
-    #[error(transparent)]
-    Document(#[from] DocumentError),
-    /// It is that of another stack.
-    #[error("it is the drift state of {found}, and this is a check of {wanted}: give each stack a file of its own")]
-    Another {
-        /// Whose it is.
-        found: Box<DriftStateOwner>,
-        /// Whose it should be.
-        wanted: Box<DriftStateOwner>,
-    },
-}
-
 impl Default for DriftState {
     fn default() -> Self {
         Self {
@@ -138,11 +122,11 @@ impl DriftState {
     ///
     /// # Errors
     /// It names another.
-    pub fn of(self, owner: &DriftStateOwner) -> Result<Self, DriftStateError> {
+    pub fn of(self, owner: &DriftStateOwner) -> Result<Self, String> {
         match self.owner {
-            Some(found) if found != *owner => {
-                Err(DriftStateError::Another { found: Box::new(found), wanted: Box::new(owner.clone()) })
-            }
+            Some(found) if found != *owner => Err(format!(
+                "it is the drift state of {found}, and this is a check of {owner}: give each stack a file of its own"
+            )),
             _ => Ok(Self { owner: Some(owner.clone()), ..self }),
         }
     }

@@ -14,6 +14,6 @@ pub use acknowledge::{
     Acknowledgement, AcknowledgementStatus, Acknowledgements, AcknowledgementsKind, Drifted, JudgedAcknowledgement,
 };
 pub use check::{Check, MOST_SHARDS, STACK_FLAGS, Shard};
-pub use drift_state::{DriftState, DriftStateError, DriftStateOwner, SeenSince};
+pub use drift_state::{DriftState, DriftStateOwner, SeenSince};
 pub use missing::{GitPast, MissingCause, Past, Removal, short};
 pub use verdict::{ObjectVerdict, UnmanagedPolicy, Verdict, Verdicts};

@@ -36,7 +36,7 @@ pub use fault::{Scenario, ScenarioError};
 pub use log::{LogEntry, RequestEffect};
 pub use object::{Deletion, Referrer, Seed, SeedMetadata, ViewReference};
 pub use options::{RequiredToken, SandboxOptions};
-pub use query::{EventLanguage, Tenant, TenantError};
+pub use query::{EventLanguage, Tenant};
 pub use store::{Storage, StoreError};
 
 use crate::model::Clock;

@@ -37,39 +37,6 @@ pub struct Location {
 /// What the hosts of Azure's accounts end with.
 const HOSTS: [&str; 2] = [".blob.core.windows.net", ".dfs.core.windows.net"];
 
-/// A text that is not the address of a bucket.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LocationError {
-    /// Not a URL.
-    #[error("`{0}` is not a valid URL")]
-    NotAUrl(String),
-    /// Another kind of URL.
-    #[error("`{0}://` is not supported; use s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER@ACCOUNT/PREFIX")]
-    Scheme(String),
-    /// A bucket without `//`.
-    #[error("the address of a bucket begins with `{0}://`")]
-    Slashes(String),
-    /// No bucket.
-    #[error("the URL names no bucket")]
-    NoBucket,
-    /// The host of another cloud, which would be dropped: requests would go to its namesake.
-    #[error(
-        "the host of the account is not ACCOUNT.blob.core.windows.net; use az://CONTAINER@ACCOUNT/PREFIX, and name the host in AZURE_ENDPOINT"
-    )]
-    Host,
-    /// Credentials, or a signature.
-    #[error("the URL contains {what}: give credentials in the variables of the object store, such as {variable}")]
-    Secret {
-        /// What.
-        what: &'static str,
-        /// A variable.
-        variable: &'static str,
-    },
-    /// A prefix that can be read in two ways.
-    #[error("the prefix of the URL contains `{0}`; use letters, digits, `-`, `_`, `.` and `=`")]
-    Prefix(String),
-}
-
 fn provider(scheme: &str) -> Option<Provider> {
     Provider::ALL.into_iter().find(|provider| provider.as_str() == scheme)
 }
@@ -83,48 +50,59 @@ impl Location {
     /// The bucket that `text` names.
     ///
     /// # Errors
-    /// See [`LocationError`].
-    pub fn parse(text: &str) -> Result<Self, LocationError> {
+    /// Why the text is not the address of a bucket.
+    pub fn parse(text: &str) -> Result<Self, String> {
         // What is not a URL may be half of a secret.
         let (scheme, rest) = text.split_once(':').unwrap_or_default();
-        let provider = provider(scheme).ok_or_else(|| LocationError::Scheme(scheme.to_owned()))?;
+        let provider = provider(scheme).ok_or_else(|| {
+            format!("`{scheme}://` is not supported; use s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER@ACCOUNT/PREFIX")
+        })?;
         if !rest.starts_with("//") {
-            return Err(LocationError::Slashes(scheme.to_owned()));
+            return Err(format!("the address of a bucket begins with `{scheme}://`"));
         }
         let variable = match provider {
             Provider::S3 => "AWS_ACCESS_KEY_ID",
             Provider::Google => "GOOGLE_APPLICATION_CREDENTIALS",
             Provider::Azure => "AZURE_STORAGE_ACCOUNT_KEY",
         };
-        let url = Url::parse(text).map_err(|_| LocationError::NotAUrl(format!("{scheme}://…")))?;
-        let secret = |what| Err(LocationError::Secret { what, variable });
+        let url = Url::parse(text).map_err(|_| format!("`{scheme}://…` is not a valid URL"))?;
+        let secret = |what| {
+            let place = "give credentials in the variables of the object store, such as";
+            Err(format!("the URL contains {what}: {place} {variable}"))
+        };
+        let no_bucket = || "the URL names no bucket".to_owned();
         if url.password().is_some() {
             return secret("a password");
         }
         if url.query().is_some() || url.fragment().is_some() {
             return secret("a query");
         }
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(LocationError::NoBucket)?;
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(no_bucket)?;
         let (bucket, account) = match (provider, url.username()) {
             (_, "") => (host, None),
             (Provider::Azure, container) => {
                 let host = host.to_ascii_lowercase();
                 let account = HOSTS.iter().find_map(|ending| host.strip_suffix(ending)).unwrap_or(&host);
                 let is_account = |account: &&str| !account.is_empty() && !account.contains('.');
-                let account = Some(account).filter(is_account).ok_or(LocationError::Host)?;
+                // The host of another cloud would be dropped: requests would go to its namesake.
+                let account = Some(account).filter(is_account).ok_or(
+                    "the host of the account is not ACCOUNT.blob.core.windows.net; use az://CONTAINER@ACCOUNT/PREFIX, and name the host in AZURE_ENDPOINT",
+                )?;
                 (container, Some(account.to_owned()))
             }
             _ => return secret("a user name"),
         };
         if url.port().is_some() {
-            return Err(LocationError::NoBucket);
+            return Err(no_bucket());
         }
         // No part of it is `.` or `..`, which a URL resolves.
         let prefix = url.path().trim_matches('/');
         for part in prefix.split('/').filter(|_| !prefix.is_empty()) {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
             if part.is_empty() || !part.chars().all(plain) {
-                return Err(LocationError::Prefix(part.to_owned()));
+                return Err(format!(
+                    "the prefix of the URL contains `{part}`; use letters, digits, `-`, `_`, `.` and `=`"
+                ));
             }
         }
         Ok(Self { provider, bucket: bucket.to_owned(), account, prefix: prefix.to_owned() })
@@ -170,7 +148,7 @@ mod tests {
             format!("gs://bucket/a#{secret}"),
             format!("s3://[{secret}"),
         ] {
-            let error = Location::parse(&text).expect_err("refused").to_string();
+            let error = Location::parse(&text).expect_err("refused");
             assert!(!error.contains(secret), "{error}");
         }
     }
@@ -197,7 +175,7 @@ mod tests {
     fn an_address_with_a_slash_too_few_is_no_directory() {
         for text in ["s3:/bucket/a", "gs:bucket", "az:/box@account/a"] {
             assert!(Location::is_meant(text), "{text}");
-            let error = Location::parse(text).expect_err("refused").to_string();
+            let error = Location::parse(text).expect_err("refused");
             assert_eq!(error, format!("the address of a bucket begins with `{}://`", &text[..2]));
         }
         for path in ["./s3:/bucket", "s3", "C:/state", "/mnt/s3:a"] {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub use bucket::Bucket;
 pub use error::StateError;
 pub use lease::{Holder, Lease, LeaseError, LeaseTiming, release};
-pub use location::{Location, LocationError, Provider};
+pub use location::{Location, Provider};
 pub use object::{StoredObject, Tag};
 
 /// Where the state of a call is kept.

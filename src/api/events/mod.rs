@@ -54,19 +54,14 @@ pub struct Match {
 
 /// Why a text is not a match.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MatchError {
-    /// No operator in it.
-    #[error("`{0}` is not a valid match; write FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX")]
-    NoOperator(String),
-    /// The field is not a name.
-    #[error("`{0}` is not a valid field name; it contains letters, digits, `_`, `-`, `@`, and dots between them")]
-    Field(String),
-}
+#[error("`{0}` is not a valid {1}")]
+pub struct MatchError(String, &'static str);
 
 impl FromStr for Match {
     type Err = MatchError;
     fn from_str(text: &str) -> Result<Self, MatchError> {
-        let no_operator = || MatchError::NoOperator(neutral(text, 100));
+        let no_operator =
+            || MatchError(neutral(text, 100), "match; write FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX");
         let at = text.find(['=', '!']).ok_or_else(no_operator)?;
         let (field, rest) = text.split_at(at);
         let found =
@@ -75,7 +70,8 @@ impl FromStr for Match {
         let field = field.trim();
         let named = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'@');
         if !field.bytes().all(named) || field.split('.').any(str::is_empty) {
-            return Err(MatchError::Field(neutral(field, 100)));
+            let rule = "field name; it contains letters, digits, `_`, `-`, `@`, and dots between them";
+            return Err(MatchError(neutral(field, 100), rule));
         }
         Ok(Self { field: field.to_owned(), operator, value: value.to_owned() })
     }

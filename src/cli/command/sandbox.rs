@@ -119,9 +119,8 @@ fn greeting(base_url: &str, token: Option<&str>) -> String {
 
 fn tenant(path: &Path, context: &Context) -> Result<Tenant> {
     let text = file::read_yaml(path, limit::SETTINGS)?;
-    Tenant::read(&text, context.environment.now()).map_err(|error| {
+    Tenant::read(&text, context.environment.now()).map_err(|text| {
         // Each rule that it breaks has a line.
-        let text = error.to_string();
         let (what, rules) = text.split_once('\n').unwrap_or((&text, ""));
         error!(Invalid, "cannot use the tenant file `{}`: {what}", path.display())
             .hint_each(rules.lines().map(str::trim))

@@ -37,28 +37,9 @@ pub enum ScenarioError {
         /// What the system said.
         source: crate::file::FileError,
     },
-    /// A value in it has too many levels.
-    #[error("the scenario is nested too deep")]
-    TooDeep,
-    /// A file with a mistake.
-    #[error("`{path}`: {problem}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The mistake in it.
-        problem: Box<ScenarioError>,
-    },
-    /// Not YAML.
-    #[error("the scenario is not valid YAML: {0}")]
-    Syntax(#[from] serde_yaml::Error),
-    /// A rule that means nothing.
-    #[error("rule {rule} {problem}")]
-    Rule {
-        /// Which, from 1.
-        rule: usize,
-        /// What is wrong with it.
-        problem: String,
-    },
+    /// It contains a mistake.
+    #[error("{0}")]
+    Invalid(String),
 }
 
 /// The keys of the actions.
@@ -105,7 +86,7 @@ impl Scenario {
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
         let text = crate::file::read_yaml(path, crate::file::limit::SETTINGS)
             .map_err(|source| ScenarioError::Read { path: path.to_owned(), source })?;
-        Self::parse(&text).map_err(|problem| ScenarioError::File { path: path.to_owned(), problem: Box::new(problem) })
+        Self::parse(&text).map_err(|problem| ScenarioError::Invalid(format!("`{}`: {problem}", path.display())))
     }
 
     /// Reads a scenario from YAML or JSON.
@@ -114,14 +95,13 @@ impl Scenario {
     /// What is wrong, with the place or the rule (counted from 1).
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         if crate::file::is_nested_too_deep(text) {
-            return Err(ScenarioError::TooDeep);
+            return Err(ScenarioError::Invalid("the scenario is nested too deep".to_owned()));
         }
-        let document: ScenarioFile = serde_yaml::from_str(text)?;
-        let rules = document
-            .rules
-            .into_iter()
-            .zip(1..)
-            .map(|(entry, number)| rule(entry).map_err(|problem| ScenarioError::Rule { rule: number, problem }));
+        let document: ScenarioFile = serde_yaml::from_str(text)
+            .map_err(|error| ScenarioError::Invalid(format!("the scenario is not valid YAML: {error}")))?;
+        let rules = document.rules.into_iter().zip(1..).map(|(entry, number)| {
+            rule(entry).map_err(|problem| ScenarioError::Invalid(format!("rule {number} {problem}")))
+        });
         Ok(Self { rules: rules.collect::<Result<_, _>>()? })
     }
 }

@@ -23,4 +23,4 @@ mod version;
 
 pub use dataset::{Dataset, is_new, queries, seed, tenant_name};
 pub use event::language::Query as EventLanguage;
-pub use tenant::{Tenant, TenantError};
+pub use tenant::Tenant;

@@ -67,42 +67,27 @@ struct SecurityEvents {
     generate: Option<Recipe>,
 }
 
-/// Why a text is not a tenant file.
-#[derive(Debug, thiserror::Error)]
-pub enum TenantError {
-    /// Not YAML, or not of the expected shape; the message has the place.
-    #[error("not a tenant file: {0}")]
-    Shape(serde_yaml::Error),
-    /// Of the right shape, with values that are not allowed.
-    #[error("the tenant file breaks {} rule{}:{problems}", problems.0.len(), if problems.0.len() == 1 { "" } else { "s" })]
-    Rules {
-        /// Each with its place.
-        problems: Problems,
-    },
-}
-
 /// Everything that is wrong with a file of the right shape, each with the path of its field.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Problems(Vec<String>);
-
-impl fmt::Display for Problems {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|problem| write!(formatter, "\n  {problem}"))
-    }
-}
+#[derive(Default)]
+struct Problems(Vec<String>);
 
 impl Tenant {
     /// Reads a tenant file; relative times are relative to `now`.
     ///
     /// # Errors
     /// The first fault of the shape with its line, or else every rule that is broken.
-    pub fn read(text: &str, now: Timestamp) -> Result<Self, TenantError> {
+    pub fn read(text: &str, now: Timestamp) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut tenant: Self = time::relative_to(now, || serde_yaml::from_str(text)).map_err(TenantError::Shape)?;
+        let mut tenant: Self = time::relative_to(now, || serde_yaml::from_str(text))
+            .map_err(|error: serde_yaml::Error| format!("not a tenant file: {error}"))?;
         tenant.digest = HEXLOWER.encode(&Sha256::digest(text));
         tenant.read_at = now;
-        let problems = tenant.complete();
-        if problems.0.is_empty() { Ok(tenant) } else { Err(TenantError::Rules { problems }) }
+        let Problems(problems) = tenant.complete();
+        match problems.len() {
+            0 => Ok(tenant),
+            1 => Err(format!("the tenant file breaks 1 rule:\n  {}", problems[0])),
+            count => Err(format!("the tenant file breaks {count} rules:\n  {}", problems.join("\n  "))),
+        }
     }
 
     /// Fills in what follows from other fields, and checks the rules.

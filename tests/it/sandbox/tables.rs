@@ -122,7 +122,6 @@ fn every_tenant_file_of_the_table_is_read_or_refused() {
                 assert!(tenant.namespaces.is_empty() && tenant.endpoints.is_empty() && tenant.name.is_none());
             }
             Err(error) => {
-                let error = error.to_string();
                 assert!(!refused.is_empty() && refused.iter().all(|part| error.contains(part)), "{error}");
             }
         }
