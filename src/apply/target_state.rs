@@ -207,7 +207,7 @@ mod tests {
         };
         let world = World::new().with(strict).defined(wanted.clone()).live(live(object(key, &fuller)));
         let plan = world.plan();
-        let run = RunId::try_from("2026-11-25T08-00-00-000-0000".to_owned()).expect("an id");
+        let run = RunId::new("2026-11-25T08-00-00-000-0000").expect("an id");
         let target = TargetState::new(&plan.changes[0], &run, Vec::new()).expect("a target");
         let now = |spec: &Json| object(key, spec);
         assert!(target.is_met(&now(&spec(""))));
@@ -246,7 +246,7 @@ mod tests {
             }
             spec
         };
-        let run = RunId::try_from("2026-11-25T08-00-00-000-0000".to_owned()).expect("an id");
+        let run = RunId::new("2026-11-25T08-00-00-000-0000").expect("an id");
         for (before, after) in specs.iter().flat_map(|before| specs.iter().map(move |after| (before, after))) {
             let [applied, wanted] = [before, after].map(|spec| object(key, spec));
             let live = annotated(live(object(key, &shown(before))), &applied, Some(STACK));
@@ -269,7 +269,7 @@ mod tests {
         let key = "origin_pool:shop/pool";
         let [before, wanted] = [json!({"port": 80}), json!({"port": 0})].map(|spec| object(key, &spec));
         let plan = World::new().defined(wanted).live(live(before.clone())).plan();
-        let run = RunId::try_from("2026-11-25T08-00-00-000-0000".to_owned()).expect("an id");
+        let run = RunId::new("2026-11-25T08-00-00-000-0000").expect("an id");
         let target = TargetState::new(&plan.changes[0], &run, Vec::new()).expect("a target");
         let mut now = before;
         assert!(!target.fields_met(&now));

@@ -34,6 +34,7 @@ pub use label::PLATFORM_PREFIXES;
 pub use merge::{merged, pruned};
 pub use mirror::{mirror_of, mirrored};
 pub use name::KindName;
+pub(crate) use name::as_text;
 pub use ordered::{Described, Ordered, place_in_file};
 pub use references::{Target, kind_of_service, references};
 pub use rule::{Part, Rule, Unit, expression};

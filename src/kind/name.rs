@@ -5,9 +5,28 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Block, ENDPOINT, INDEX, Kind, Message};
+
+/// Writes a type as the text that it displays, and reads it from a text.
+macro_rules! as_text {
+    ($type:ty, |$text:ident| $read:expr) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let $text: String = serde::Deserialize::deserialize(deserializer)?;
+                let read = || -> Result<Self, Box<dyn std::error::Error>> { $read };
+                read().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+pub(crate) use as_text;
 
 /// The name of a kind that the description has, such as `origin_pool`: the number that it has among them, so that a key is
 /// small. Endpoints come first, the others by name.
@@ -82,19 +101,9 @@ impl From<&Kind> for KindName {
     }
 }
 
-impl Serialize for KindName {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for KindName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = Cow::<str>::deserialize(deserializer)?;
-        Self::find(&name)
-            .ok_or_else(|| serde::de::Error::custom(format!("the kind `{name}` is unknown to this version")))
-    }
-}
+as_text!(KindName, |name| {
+    Self::find(&name).ok_or_else(|| format!("the kind `{name}` is unknown to this version").into())
+});
 
 impl JsonSchema for KindName {
     fn schema_name() -> Cow<'static, str> {

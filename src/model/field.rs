@@ -6,10 +6,10 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Json, JsonTree, Namespace, Object, Spec, StringMap};
-use crate::kind::{self, KindName};
+use crate::kind::{self, KindName, as_text};
 
 /// The letter of the digests of a unit that has none of its own.
 pub(super) const UNIT: char = 'u';
@@ -35,7 +35,8 @@ pub enum Field {
 }
 
 /// The value of a field in an endpoint. It compares as a value and serialises as the wire writes it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
 pub(super) enum FieldValue<'e> {
     /// A text that is empty by default.
     Text(&'e str),
@@ -44,6 +45,7 @@ pub(super) enum FieldValue<'e> {
     /// `true` or `false`, false by default.
     Flag(bool),
     /// A unit of the spec.
+    #[serde(serialize_with = "unit_value")]
     Unit(UnitValue<'e>),
 }
 
@@ -100,15 +102,8 @@ impl FieldValue<'_> {
     }
 }
 
-impl Serialize for FieldValue<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match *self {
-            FieldValue::Text(text) => text.serialize(serializer),
-            FieldValue::Entry(entry) => entry.serialize(serializer),
-            FieldValue::Flag(flag) => flag.serialize(serializer),
-            FieldValue::Unit(unit) => unit.value().serialize(serializer),
-        }
-    }
+fn unit_value<S: serde::Serializer>(unit: &UnitValue<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    unit.value().serialize(serializer)
 }
 
 /// A value that a field cannot have.
@@ -409,19 +404,9 @@ impl fmt::Display for Field {
     }
 }
 
-impl Serialize for Field {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Field {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let path = String::deserialize(deserializer)?;
-        // A unit of another kind may have the name of an option of an endpoint, or of a field of the metadata. What does not
-        // exist in an object is refused where it is set.
-        let unit = path.strip_prefix("spec.").filter(|unit| !unit.is_empty()).map(Field::of_unit);
-        unit.or_else(|| Field::from_path(&path))
-            .ok_or_else(|| serde::de::Error::custom(format!("`{path}` is not a field of an endpoint")))
-    }
-}
+as_text!(Field, |path| {
+    // A unit of another kind may have the name of an option of an endpoint, or of a field of the metadata. What does not
+    // exist in an object is refused where it is set.
+    let unit = path.strip_prefix("spec.").filter(|unit| !unit.is_empty()).map(Field::of_unit);
+    unit.or_else(|| Field::from_path(&path)).ok_or_else(|| format!("`{path}` is not a field of an endpoint").into())
+});

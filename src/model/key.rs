@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use crate::kind::{KindName, Naming, is_host};
+use super::displayed;
+use crate::kind::{KindName, Naming, as_text, is_host};
 
 /// The longest name and namespace the service accepts, in bytes (API.md 4.2).
 const LONGEST_NAME: usize = 63;
@@ -50,9 +50,8 @@ fn check_label(text: &str) -> Result<(), NameError> {
 macro_rules! name_type {
     ($(#[$doc:meta])* $type:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
         #[schemars(with = "String")]
-        #[serde(try_from = "String", into = "String")]
         pub struct $type(Box<str>);
 
         impl $type {
@@ -85,24 +84,8 @@ macro_rules! name_type {
             }
         }
 
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl TryFrom<String> for $type {
-            type Error = NameError;
-            fn try_from(text: String) -> Result<Self, NameError> {
-                Self::from_service(&text)
-            }
-        }
-
-        impl From<$type> for String {
-            fn from(name: $type) -> String {
-                name.0.into()
-            }
-        }
+        displayed!($type, |name| "{}", name.0);
+        as_text!($type, |text| Ok(Self::from_service(&text)?));
     };
 }
 
@@ -184,9 +167,8 @@ impl Key {
 
 /// The objects of one kind in one namespace: what one list contains. Written as `namespace` of endpoints, `kind:namespace` of
 /// any other.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(with = "String")]
-#[serde(try_from = "String", into = "String")]
 pub struct Scope {
     /// The namespace.
     pub namespace: Namespace,
@@ -232,11 +214,7 @@ impl TryFrom<String> for Scope {
     }
 }
 
-impl From<Scope> for String {
-    fn from(scope: Scope) -> String {
-        scope.to_string()
-    }
-}
+as_text!(Scope, |text| Ok(text.try_into()?));
 
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -262,23 +240,11 @@ impl fmt::Display for Key {
     }
 }
 
-impl Serialize for Key {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let (kind, text) = of_kind(&text);
-        let (namespace, name) =
-            text.split_once('/').ok_or_else(|| serde::de::Error::custom("a key is `namespace/name`"))?;
-        let namespace = Namespace::from_service(namespace).map_err(serde::de::Error::custom)?;
-        let name = Name::from_service(name).map_err(serde::de::Error::custom)?;
-        Ok(Self { namespace, kind, name })
-    }
-}
+as_text!(Key, |text| {
+    let (kind, text) = of_kind(&text);
+    let (namespace, name) = text.split_once('/').ok_or("a key is `namespace/name`")?;
+    Ok(Self { namespace: Namespace::from_service(namespace)?, kind, name: Name::from_service(name)? })
+});
 
 #[cfg(test)]
 mod tests {

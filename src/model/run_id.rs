@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use jiff::{Timestamp, civil, tz::TimeZone};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::displayed;
+use crate::kind::as_text;
 
 /// The id of a run, unique by its time and randomness; it is in the ownership annotations and names the journal's file.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 pub struct RunId(String);
 
 impl RunId {
@@ -39,20 +38,8 @@ impl RunId {
     }
 }
 
-/// A text that is not the id of a run.
-#[derive(Debug, thiserror::Error)]
-#[error("the id of a run is letters, digits and `-`, at most 96")]
-pub struct NotRunId;
-
-impl TryFrom<String> for RunId {
-    type Error = NotRunId;
-
-    fn try_from(text: String) -> Result<Self, NotRunId> {
-        Self::new(&text).ok_or(NotRunId)
-    }
-}
-
 displayed!(RunId, |run| "{}", run.0);
+as_text!(RunId, |text| Self::new(&text).ok_or("the id of a run is letters, digits and `-`, at most 96".into()));
 
 #[cfg(test)]
 mod tests {

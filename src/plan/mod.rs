@@ -57,7 +57,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kind::KindName;
+use crate::kind::{KindName, as_text};
 use crate::model::policy::SettingChange;
 use crate::model::share;
 use crate::model::{Key, Layout, Namespace, RunId, Scope, SealedSecrets};
@@ -221,8 +221,7 @@ pub struct PlanSource {
 
 /// What a plan is made from. In a file it is one text, and a directory whose name reads as one of the others begins with
 /// `./` there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 pub enum PlanOrigin {
     /// The definitions of a directory, as it was given.
@@ -264,23 +263,15 @@ impl fmt::Display for PlanOrigin {
     }
 }
 
-impl From<PlanOrigin> for String {
-    fn from(origin: PlanOrigin) -> Self {
-        origin.to_string()
+as_text!(PlanOrigin, |text| {
+    if let Some(run) = text.strip_prefix(ROLLBACK_OF).and_then(RunId::new) {
+        return Ok(PlanOrigin::Rollback(run));
     }
-}
-
-impl From<String> for PlanOrigin {
-    fn from(text: String) -> Self {
-        if let Some(run) = text.strip_prefix(ROLLBACK_OF).and_then(RunId::new) {
-            return PlanOrigin::Rollback(run);
-        }
-        match text.strip_prefix(MOVE_FROM).and_then(|stacks| stacks.split_once(MOVE_TO)) {
-            Some((from, to)) => PlanOrigin::Move { from: from.to_owned(), to: to.to_owned() },
-            None => PlanOrigin::Directory(text),
-        }
-    }
-}
+    Ok(match text.strip_prefix(MOVE_FROM).and_then(|stacks| stacks.split_once(MOVE_TO)) {
+        Some((from, to)) => PlanOrigin::Move { from: from.to_owned(), to: to.to_owned() },
+        None => PlanOrigin::Directory(text),
+    })
+});
 
 impl Plan {
     /// The notes that a report shows.
