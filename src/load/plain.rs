@@ -35,7 +35,8 @@ impl<'de> Visitor<'de> for MessageSeed {
         let Self(message) = self;
         let (mut values, mut nulls) = (Map::new(), Vec::new());
         let mut chosen: Vec<&str> = Vec::new();
-        while let Some(field) = map.next_key_seed(Key(message))? {
+        while let Some(key) = map.next_key::<String>()? {
+            let field = message.field(&snake(&key)).ok_or_else(doubt)?;
             // What has a note, and what is sealed.
             let is_plain = ![Flag::ReadOnly, Flag::Secret, Flag::Deprecated].iter().any(|flag| field.is(*flag));
             if !is_plain || nulls.contains(&field.name) {
@@ -63,29 +64,6 @@ impl<'de> Visitor<'de> for MessageSeed {
             true => Ok(Json::Object(values)),
             false => Err(doubt()),
         }
-    }
-}
-
-/// A key of a message.
-struct Key(&'static Message);
-
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = &'static Field;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Key {
-    type Value = &'static Field;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
-        self.0.field(&snake(key)).ok_or_else(doubt)
     }
 }
 
