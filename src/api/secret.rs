@@ -2,11 +2,12 @@
 //! value of the Authorization header. A text contains the token when it does once its escapes are
 //! resolved: JSON can write each character as `\u002B`, and JSON inside of JSON escapes that again.
 
-use std::fmt;
 use std::ops::Range;
 
 use http::HeaderValue;
 use memchr::{memchr_iter, memchr2, memmem};
+
+use crate::model::displayed;
 
 /// What replaces a token.
 const MASK: &str = "[token]";
@@ -192,11 +193,7 @@ impl Iterator for Tokens<'_> {
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
+displayed!(Debug: Secret, |_| "Secret(…)");
 
 #[cfg(test)]
 mod tests {

@@ -94,11 +94,7 @@ impl<'r> MaskedText<'r> {
 
 displayed!(MaskedText<'_>, |of| "{}", neutral(&masked(of.text, of.token), 2_000));
 
-impl fmt::Debug for MaskedText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+displayed!(Debug: MaskedText<'_>, |text| "{text}");
 
 impl fmt::Display for ExchangeOutcome<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,11 +105,7 @@ impl fmt::Display for ExchangeOutcome<'_> {
     }
 }
 
-impl fmt::Debug for ExchangeOutcome<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+displayed!(Debug: ExchangeOutcome<'_>, |outcome| "{outcome}");
 
 /// Receives every exchange.
 pub type ExchangeListener = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;

@@ -1,11 +1,12 @@
 //! What time it is, as the caller gives it: a test decides, and an upgrade or an expiring scroll id is watched without
 //! waiting.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+
+use super::displayed;
 
 /// A source of wall-clock time, cheap to clone and shared by every part of a run or of a sandbox.
 #[derive(Clone)]
@@ -28,8 +29,4 @@ impl Clock {
     }
 }
 
-impl fmt::Debug for Clock {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Clock")
-    }
-}
+displayed!(Debug: Clock, |_| "Clock");

@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -32,11 +31,7 @@ impl Desired {
 #[derive(Clone, Default, PartialEq)]
 pub struct SealedSecrets(BTreeMap<String, Json>);
 
-impl fmt::Debug for SealedSecrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} sealed secrets", self.0.len())
-    }
-}
+displayed!(Debug: SealedSecrets, |secrets| "{} sealed secrets", secrets.0.len());
 
 impl SealedSecrets {
     /// The secrets of all definitions of these.

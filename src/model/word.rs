@@ -18,10 +18,13 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Displays a type by a format.
+/// Displays a type by a format, also with `Debug:` before it as that.
 macro_rules! displayed {
     ($type:ty, |$value:ident| $($format:tt)+) => {
-        impl std::fmt::Display for $type {
+        $crate::model::displayed!(Display: $type, |$value| $($format)+);
+    };
+    ($how:ident: $type:ty, |$value:pat_param| $($format:tt)+) => {
+        impl std::fmt::$how for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 let $value = self;
                 write!(f, $($format)+)

@@ -1,7 +1,6 @@
 //! The options of a sandbox. Everything from outside (clock, token, file) is in here, so that nothing
 //! below reads the environment.
 
-use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use super::fault::Scenario;
 use super::object::Deletion;
 use super::query::Tenant;
 use super::store::Storage;
-use crate::model::Clock;
+use crate::model::{Clock, displayed};
 
 /// The options of a sandbox.
 #[derive(Clone, Debug)]
@@ -81,8 +80,4 @@ impl RequiredToken {
     }
 }
 
-impl fmt::Debug for RequiredToken {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Token(…)")
-    }
-}
+displayed!(Debug: RequiredToken, |_| "Token(…)");
