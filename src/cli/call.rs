@@ -25,6 +25,7 @@ const SEALED: &str = "string:///";
 
 /// What was typed behind the name of the command, by the ids of the arguments.
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct Call {
     typed: BTreeMap<String, Vec<String>>,
     /// The variables that were found in secrets: no command repeats their values.
@@ -49,7 +50,6 @@ impl Call {
     }
 
     /// The same call with these values of an argument instead of its own; with none, without the argument.
-    #[must_use]
     pub fn with(mut self, id: &str, values: impl IntoIterator<Item = String>) -> Self {
         let values: Vec<String> = values.into_iter().collect();
         match values.is_empty() {
@@ -60,13 +60,11 @@ impl Call {
     }
 
     /// The same call without the arguments with these ids.
-    #[must_use]
     pub fn without(self, ids: &str) -> Self {
         ids.split(' ').fold(self, |call, id| call.with(id, []))
     }
 
     /// The same call with those values of an argument that are `wanted`.
-    #[must_use]
     pub fn retain(self, id: &str, mut wanted: impl FnMut(&str) -> bool) -> Self {
         let values = self.values(id).to_vec();
         self.with(id, values.into_iter().filter(|value| wanted(value)))

@@ -319,7 +319,6 @@ struct Tenant {
 
 impl Tenants {
     /// The services of these stacks, whose requests go to `embedded` if there is one.
-    #[must_use]
     pub fn new(embedded: Option<EmbeddedService>) -> Self {
         Self { embedded, ..Self::default() }
     }

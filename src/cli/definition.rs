@@ -24,7 +24,6 @@ pub struct DefinitionOptions<'a> {
 
 impl<'a> DefinitionOptions<'a> {
     /// Those of a live object.
-    #[must_use]
     pub fn of_live(object: &'a LiveObject) -> Self {
         Self { tenant: object.tenant.as_deref(), unknown: &object.unknown, schema: None }
     }

@@ -82,7 +82,6 @@ pub struct ProcessEnvironment {
 
 impl ProcessEnvironment {
     /// Those of this process.
-    #[must_use]
     pub fn read() -> Self {
         let environment: BTreeMap<String, OsString> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))

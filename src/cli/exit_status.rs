@@ -13,6 +13,7 @@ use crate::run::{ChangeResult, Outcome, Verification};
 
 /// How a command ended, the worse the later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[must_use]
 pub enum ExitStatus {
     /// Done, or in sync.
     Done,
@@ -71,7 +72,6 @@ impl ExitStatus {
 
     /// The status of a command whose answer could not be written: a reader that gets nothing must not take
     /// it for "in sync", nor changes for a failure.
-    #[must_use]
     pub fn without_answer(self, changed: bool) -> Self {
         match self {
             ExitStatus::Done if changed => ExitStatus::Partly,
@@ -89,7 +89,6 @@ impl ExitStatus {
     }
 
     /// The worse of two, for a command about several stacks.
-    #[must_use]
     pub fn worse(self, other: Self) -> Self {
         match (self.min(other), self.max(other)) {
             (ExitStatus::Pending, ExitStatus::Drift) => ExitStatus::Both,
@@ -98,7 +97,6 @@ impl ExitStatus {
     }
 
     /// The status of a check, by its verdict.
-    #[must_use]
     pub fn of_verdict(verdict: Verdict) -> Self {
         match verdict {
             Verdict::InSync => ExitStatus::Done,
@@ -110,7 +108,6 @@ impl ExitStatus {
     }
 
     /// The status of an apply that was refused as a whole.
-    #[must_use]
     pub fn of_refusal(refusal: &ApprovalError) -> Self {
         match refusal {
             ApprovalError::Unknown(_) => ExitStatus::Unknown,
@@ -122,7 +119,6 @@ impl ExitStatus {
     }
 
     /// The status of an apply. A change that the plan blocked counts as not made.
-    #[must_use]
     pub fn of_outcome(outcome: &Outcome, plan: &Plan) -> Self {
         match outcome.interrupted {
             true => ExitStatus::Interrupted,
@@ -131,7 +127,6 @@ impl ExitStatus {
     }
 
     /// The status of a run that ended with these results.
-    #[must_use]
     pub fn of_results<'a, I: Iterator<Item = &'a ChangeResult>>(
         results: impl Fn() -> I,
         verification: &Verification,

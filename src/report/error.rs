@@ -73,7 +73,6 @@ pub enum RefusalReason {
 
 impl Refusal {
     /// The refusal of the plan with this digest.
-    #[must_use]
     pub fn of(error: &ApprovalError, digest: &str) -> Self {
         let refusal = |reason| Self {
             reason,

@@ -56,7 +56,6 @@ pub struct EventList<'a> {
 
 impl<'a> EventList<'a> {
     /// A list with these fields as columns; those that people look for if none are chosen.
-    #[must_use]
     pub fn new(chosen: &'a [String], format: Format, view: TextView) -> Self {
         let (fields, headings): (Vec<&str>, Vec<String>) = if chosen.is_empty() {
             COLUMNS.iter().map(|(field, heading)| (*field, (*heading).to_owned())).unzip()

@@ -313,7 +313,6 @@ impl MergedFrom {
 
 impl<'a> Fleet<'a> {
     /// A report over these parts.
-    #[must_use]
     pub fn new(command: FleetCommand, parts: Vec<FleetPart<'a>>) -> Self {
         Self { command, parts, plans: None, shard: None, environment: None, problems: Vec::new(), merged: None }
     }

@@ -296,7 +296,6 @@ pub struct RehearsalReport<'p> {
 
 impl<'p> RehearsalReport<'p> {
     /// The report of a rehearsal.
-    #[must_use]
     pub fn new(rehearsal: &'p Rehearsal) -> Self {
         let plan = &rehearsal.plan;
         Self {

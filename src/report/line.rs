@@ -28,6 +28,7 @@ pub enum Part<'a> {
 
 /// Parts on one line.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct Line<'a>(pub Vec<Part<'a>>);
 
 /// What can be added to a line. A text that is not `'static` is not among it: [`foreign`] and [`code`] say what it is.
@@ -127,7 +128,6 @@ impl<'a> Line<'a> {
     }
 
     /// The same with more at its end.
-    #[must_use]
     pub fn and(mut self, more: impl Parts<'a>) -> Self {
         more.add_to(&mut self);
         self

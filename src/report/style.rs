@@ -80,7 +80,6 @@ pub enum Charset {
 impl Charset {
     /// The set for a terminal with these variables: `LC_ALL` over `LC_CTYPE` over `LANG`, as the
     /// system's library reads them. Where none is set nothing is known, and UTF-8 is usual.
-    #[must_use]
     pub fn of_locale<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(&variable);
         let speaks = locale.is_none_or(|locale| {

@@ -45,7 +45,6 @@ pub struct ValidationReport<'a> {
 
 impl<'a> ValidationReport<'a> {
     /// The report of a check.
-    #[must_use]
     pub fn of(validation: &'a Validation) -> Self {
         let contents = validation.contents;
         let endpoints = contents.map_or(0, |size| size.endpoints);

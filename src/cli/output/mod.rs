@@ -94,7 +94,6 @@ pub fn write_with(piece: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
 
 impl Output {
     /// The streams of this process, coloured as asked for.
-    #[must_use]
     pub fn new(global: &GlobalArgs, environment: &ProcessEnvironment) -> Self {
         // A console of Windows draws colours once it is asked to; a terminal that is none sets TERM.
         let is_asked = anstyle_query::windows::enable_ansi_colors() != Some(false);

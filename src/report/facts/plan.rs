@@ -30,7 +30,6 @@ pub enum Rank {
 
 impl Rank {
     /// The rank of a change.
-    #[must_use]
     pub fn of(change: &Change) -> Self {
         let causes = |cause| change.fields().iter().any(|field| field.cause == cause);
         match &change.action {
@@ -85,7 +84,6 @@ pub enum Part {
 
 impl Part {
     /// The part to which a change belongs.
-    #[must_use]
     pub fn of(change: &Change) -> Self {
         match change.whose() {
             None | Some(Attribution::ThisChange) => Part::ThisChange,

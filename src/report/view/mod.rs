@@ -352,6 +352,7 @@ pub enum Block<'a> {
 
 /// A report.
 #[derive(Default)]
+#[must_use]
 pub struct Blocks<'a>(pub Vec<Block<'a>>);
 
 impl<'a> Blocks<'a> {
@@ -388,7 +389,6 @@ impl<'a> Blocks<'a> {
     }
 
     /// The same with more blocks.
-    #[must_use]
     pub fn and(mut self, more: impl Into<Self>) -> Self {
         self.append(more);
         self
@@ -441,6 +441,7 @@ pub struct Column<'a> {
 
 /// Rows of cells.
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct Table<'a> {
     /// What it is about, where nothing before it says so.
     pub title: Line<'a>,
@@ -460,27 +461,23 @@ impl<'a> Table<'a> {
     }
 
     /// The same with free text in these columns.
-    #[must_use]
     pub fn free(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
         columns.into_iter().for_each(|at| self.columns[at].is_free = true);
         self
     }
 
     /// The same with numbers in these columns.
-    #[must_use]
     pub fn right(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
         columns.into_iter().for_each(|at| self.columns[at].is_number = true);
         self
     }
 
     /// The same below a title, and so many blanks from the left as text.
-    #[must_use]
     pub fn titled(self, title: Line<'a>, indent: usize) -> Self {
         Self { title, indent, ..self }
     }
 
     /// The same with these rows.
-    #[must_use]
     pub fn rows(mut self, rows: impl IntoIterator<Item = impl IntoIterator<Item = impl Parts<'a>>>) -> Self {
         rows.into_iter().for_each(|cells| self.row(cells));
         self
