@@ -17,47 +17,20 @@ const WIDTH: usize = 100;
 const COLUMNS: RangeInclusive<usize> = 40..=200;
 
 /// The variables by which systems for pipelines can be known, beside `CI`.
-const PIPELINE_VARIABLES: [&str; 32] = [
-    // GitHub, Gitea and Forgejo
-    "GITHUB_ACTIONS",
-    "GITEA_ACTIONS",
-    "FORGEJO_ACTIONS",
-    "GITLAB_CI",
-    // Azure Pipelines
-    "TF_BUILD",
-    "BUILD_BUILDID",
-    "SYSTEM_COLLECTIONURI",
-    // Jenkins and Hudson
-    "JENKINS_URL",
-    "JENKINS_HOME",
-    "HUDSON_URL",
-    "TEAMCITY_VERSION",
-    // AWS CodeBuild, Google Cloud Build
-    "CODEBUILD_BUILD_ID",
-    "CODEBUILD_BUILD_ARN",
-    "BUILDER_OUTPUT",
-    "BITBUCKET_BUILD_NUMBER",
+const PIPELINE_VARIABLES: [&str; 7] = [
+    // GitHub, Gitea, Forgejo and GitLab
+    "GITHUB_ACTIONS GITEA_ACTIONS FORGEJO_ACTIONS GITLAB_CI",
+    // Azure Pipelines, Jenkins and Hudson, TeamCity
+    "TF_BUILD BUILD_BUILDID SYSTEM_COLLECTIONURI JENKINS_URL JENKINS_HOME HUDSON_URL TEAMCITY_VERSION",
+    // AWS CodeBuild, Google Cloud Build, Bitbucket
+    "CODEBUILD_BUILD_ID CODEBUILD_BUILD_ARN BUILDER_OUTPUT BITBUCKET_BUILD_NUMBER",
     // Bamboo, as the environment of a shell and of Windows has it
-    "bamboo_planKey",
-    "BAMBOO_PLANKEY",
-    "BUILDKITE",
-    "CIRCLECI",
-    "TRAVIS",
-    "APPVEYOR",
-    "DRONE",
-    "SEMAPHORE",
-    "CIRRUS_CI",
-    // GoCD
-    "GO_PIPELINE_NAME",
-    // Codefresh, Harness, Prow, Buddy, Bitrise
-    "CF_BUILD_ID",
-    "HARNESS_BUILD_ID",
-    "PROW_JOB_ID",
-    "BUDDY_WORKSPACE_ID",
-    "BITRISE_IO",
+    "bamboo_planKey BAMBOO_PLANKEY",
+    "BUILDKITE CIRCLECI TRAVIS APPVEYOR DRONE SEMAPHORE CIRRUS_CI",
+    // GoCD, Codefresh, Harness, Prow, Buddy, Bitrise
+    "GO_PIPELINE_NAME CF_BUILD_ID HARNESS_BUILD_ID PROW_JOB_ID BUDDY_WORKSPACE_ID BITRISE_IO",
     // Systems that plan and apply: HCP Terraform, Atlantis
-    "TFC_RUN_ID",
-    "ATLANTIS_TERRAFORM_VERSION",
+    "TFC_RUN_ID ATLANTIS_TERRAFORM_VERSION",
 ];
 
 /// The variables of trueup without their prefix, beside those of tokens, whose names are free.
@@ -145,7 +118,7 @@ impl ProcessEnvironment {
     pub fn pipeline(&self) -> Option<&'static str> {
         let is_set = |name: &str| self.variables.get(name).is_some_and(|value| !value.is_empty());
         let named = Some("CI").filter(|name| is_set(name) && self.variables[*name] != "false");
-        named.or_else(|| PIPELINE_VARIABLES.into_iter().find(|name| is_set(name)))
+        named.or_else(|| PIPELINE_VARIABLES.iter().flat_map(|names| names.split(' ')).find(|name| is_set(name)))
     }
 
     /// The path in a variable.
