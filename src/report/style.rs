@@ -90,30 +90,6 @@ impl Charset {
         });
         if speaks && variable("TERM") != Some("dumb") { Charset::Unicode } else { Charset::Ascii }
     }
-
-    /// The sign between two parts of a line.
-    pub fn separator(self) -> &'static str {
-        match self {
-            Charset::Unicode => "·",
-            Charset::Ascii => "-",
-        }
-    }
-
-    /// The sign for what is left out between two lines, or is still to come.
-    pub fn gap(self) -> &'static str {
-        match self {
-            Charset::Unicode => "…",
-            Charset::Ascii => "...",
-        }
-    }
-
-    /// The sign for text that was cut off.
-    pub fn ellipsis(self) -> &'static str {
-        match self {
-            Charset::Unicode => "…",
-            Charset::Ascii => "~",
-        }
-    }
 }
 
 #[cfg(test)]

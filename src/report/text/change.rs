@@ -99,7 +99,7 @@ fn row(edit: &ValueEdit, name_width: usize, aside: Line<'_>, view: &TextView) ->
             Sign::Added => Role::Create,
             Sign::Same | Sign::Gap => Role::Quiet,
         };
-        let text = if sign == Sign::Gap { view.charset.gap().to_owned() } else { view.plain(&line![code(text)]) };
+        let text = view.plain(&if sign == Sign::Gap { line!["…"] } else { line![code(text)] });
         let text = format!("{} {text}", sign.as_str());
         drawn.push_str(&format!("{}{}\n", " ".repeat(FIELD_INDENT + 2), view.palette.paint(role, text.trim_end())));
     }

@@ -26,9 +26,7 @@ pub(in crate::report) fn plain(line: &Line<'_>) -> String {
 /// Our own words, with the signs that a terminal may lack.
 fn own(words: &'static str, charset: Charset) -> Cow<'static, str> {
     match charset {
-        Charset::Ascii if !words.is_ascii() => {
-            words.replace('…', charset.gap()).replace('·', charset.separator()).into()
-        }
+        Charset::Ascii if !words.is_ascii() => words.replace('…', "...").replace('·', "-").into(),
         Charset::Unicode | Charset::Ascii => words.into(),
     }
 }
@@ -286,7 +284,7 @@ pub(in crate::report) fn cut(text: &str, width: usize, charset: Charset) -> Cow<
         short.push(character);
     }
     if width > 0 {
-        short.push_str(charset.ellipsis());
+        short.push_str(if charset == Charset::Unicode { "…" } else { "~" });
     }
     Cow::Owned(short)
 }
