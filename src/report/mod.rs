@@ -302,40 +302,30 @@ formats! {
     Acknowledgements = "acknowledgements",
 }
 
+use Format::{Github, Html, Json, Junit, Markdown, Matrix, Ndjson, Prometheus, Sarif, Table, Text, Yaml};
+
 impl Format {
     /// The formats of checked definitions.
-    pub const OF_VALIDATION: &'static [Self] = &[Self::Text, Self::Json, Self::Github, Self::Sarif];
+    pub const OF_VALIDATION: &'static [Self] = &[Text, Json, Github, Sarif];
     /// The formats of a plan.
-    pub const OF_PLAN: &'static [Self] =
-        &[Self::Text, Self::Json, Self::Markdown, Self::Html, Self::Github, Self::Sarif];
+    pub const OF_PLAN: &'static [Self] = &[Text, Json, Markdown, Html, Github, Sarif];
     /// The formats of a verdict.
-    pub const OF_DRIFT: &'static [Self] = &[
-        Self::Text,
-        Self::Json,
-        Self::Markdown,
-        Self::Html,
-        Self::Junit,
-        Self::Prometheus,
-        Self::Github,
-        Self::Sarif,
-        Self::Acknowledgements,
-    ];
+    pub const OF_DRIFT: &'static [Self] =
+        &[Text, Json, Markdown, Html, Junit, Prometheus, Github, Sarif, Self::Acknowledgements];
     /// The formats of the merged checks of several stacks.
-    pub const OF_MERGED: &'static [Self] =
-        &[Self::Text, Self::Json, Self::Markdown, Self::Html, Self::Junit, Self::Prometheus, Self::Github, Self::Sarif];
+    pub const OF_MERGED: &'static [Self] = &[Text, Json, Markdown, Html, Junit, Prometheus, Github, Sarif];
     /// The formats of a list of stacks.
-    pub const OF_STACKS: &'static [Self] = &[Self::Text, Self::Json, Self::Markdown, Self::Matrix];
+    pub const OF_STACKS: &'static [Self] = &[Text, Json, Markdown, Matrix];
     /// The formats of a run in progress and its outcome.
-    pub const OF_APPLY: &'static [Self] = &[Self::Text, Self::Json, Self::Ndjson];
+    pub const OF_APPLY: &'static [Self] = &[Text, Json, Ndjson];
     /// The formats of the files that a run is written to.
-    pub const OF_RUN_FILES: &'static [Self] = &[Self::Json, Self::Prometheus];
+    pub const OF_RUN_FILES: &'static [Self] = &[Json, Prometheus];
     /// The formats of what `show` shows.
-    pub const OF_SHOWN: &'static [Self] =
-        &[Self::Text, Self::Json, Self::Markdown, Self::Html, Self::Github, Self::Sarif, Self::Prometheus];
+    pub const OF_SHOWN: &'static [Self] = &[Text, Json, Markdown, Html, Github, Sarif, Prometheus];
     /// The formats of live endpoints.
-    pub const OF_ENDPOINTS: &'static [Self] = &[Self::Table, Self::Yaml, Self::Json];
+    pub const OF_ENDPOINTS: &'static [Self] = &[Table, Yaml, Json];
     /// The formats of every other answer: rehearsals, the history, what the service is asked besides endpoints, explanations.
-    pub const OF_ANSWERS: &'static [Self] = &[Self::Text, Self::Json];
+    pub const OF_ANSWERS: &'static [Self] = &[Text, Json];
     /// The formats of security events.
-    pub const OF_EVENTS: &'static [Self] = &[Self::Table, Self::Json, Self::Ndjson];
+    pub const OF_EVENTS: &'static [Self] = &[Table, Json, Ndjson];
 }
