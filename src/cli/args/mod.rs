@@ -15,6 +15,7 @@ use clap::builder::{
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
+use crate::cli::stacks::waves::Waves;
 use crate::cli::{Result, completer};
 use crate::kind::KindName;
 use crate::load;
@@ -302,8 +303,8 @@ pub struct ApplyArgs {
     /// Apply several stacks in waves, those of a wave at the same time: by the labels of the stacks, such as
     /// `ring=canary; ring in (early, main)`, by number or share, such as 1,10%,50%, or both, such as
     /// `ring=canary; ring=main: 10%,50%`; the rest is the last wave. A wave in which a stack fails stops the next
-    #[arg(long, hide_short_help = true, value_name = "WAVES")]
-    pub waves: Option<crate::cli::stacks::waves::Waves>,
+    #[arg(long, hide_short_help = true, value_name = "WAVES", value_parser = Waves::parse)]
+    pub waves: Option<Waves>,
     #[command(flatten)]
     pub decision: ApprovalArgs,
 }

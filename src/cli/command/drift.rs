@@ -45,7 +45,7 @@ pub struct DriftArgs {
     /// Check only what is the I-th of N checkers', I from 1 to N or from 0 to N-1. Of a list of stacks each belongs
     /// to exactly one checker; of a single stack each namespace does. `env`: I is JOB_COMPLETION_INDEX, as Kubernetes
     /// sets it, and N is TRUEUP_SHARDS
-    #[arg(long, hide_short_help = true, value_name = "I/N|env")]
+    #[arg(long, hide_short_help = true, value_name = "I/N|env", value_parser = shard::argument)]
     pub shard: Option<ShardArg>,
 }
 

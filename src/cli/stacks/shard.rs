@@ -17,26 +17,19 @@ pub enum ShardArg {
     Environment,
 }
 
-impl std::str::FromStr for ShardArg {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "env" { Ok(ShardArg::Environment) } else { text.parse().map(ShardArg::Given) }
-    }
+/// Reads `I/N` or `env`.
+pub fn argument(text: &str) -> Result<ShardArg, &'static str> {
+    if text == "env" { Ok(ShardArg::Environment) } else { parse(text).map(ShardArg::Given) }
 }
 
-impl std::str::FromStr for Shard {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
-        match parts {
-            Some((_, of)) if of > MOST_SHARDS => Err("there are at most 4096 shards"),
-            // Counted from 0, as Kubernetes does, the N-th has no name of its own, and 0 is free for it.
-            Some((0, of)) if of > 0 => Ok(Self { index: of, of }),
-            Some((index, of)) if (1..=of).contains(&index) => Ok(Self { index, of }),
-            _ => Err("write it as I/N with I from 1 to N, such as 2/5"),
-        }
+fn parse(text: &str) -> Result<Shard, &'static str> {
+    let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+    match parts {
+        Some((_, of)) if of > MOST_SHARDS => Err("there are at most 4096 shards"),
+        // Counted from 0, as Kubernetes does, the N-th has no name of its own, and 0 is free for it.
+        Some((0, of)) if of > 0 => Ok(Shard { index: of, of }),
+        Some((index, of)) if (1..=of).contains(&index) => Ok(Shard { index, of }),
+        _ => Err("write it as I/N with I from 1 to N, such as 2/5"),
     }
 }
 
@@ -53,7 +46,7 @@ pub fn given(environment: &ProcessEnvironment, argument: Option<ShardArg>) -> Re
         Some(ShardArg::Given(shard)) => Ok(Some(shard)),
         Some(ShardArg::Environment) => {
             let [index, of] = VARIABLES.map(|name| environment.variable(name).unwrap_or_default());
-            format!("{index}/{of}").parse().map(Some).map_err(|_| {
+            parse(&format!("{index}/{of}")).map(Some).map_err(|_| {
                 let [index_name, of_name] = VARIABLES;
                 error!(Usage, "`--shard env` needs {index_name} and {of_name}, which are `{index}` and `{of}`")
                     .hint("an Indexed Job of Kubernetes sets the first; set the second to its `completions`")
@@ -92,7 +85,7 @@ mod tests {
 
     #[test]
     fn shards_counted_from_0_are_those_counted_from_1() {
-        let index = |text: &str| text.parse::<Shard>().map(|shard| shard.index);
+        let index = |text: &str| parse(text).map(|shard| shard.index);
         let mut from_0: Vec<u32> = (0..5).map(|n| index(&format!("{n}/5")).expect("a shard")).collect();
         from_0.sort_unstable();
         assert_eq!(from_0, [1, 2, 3, 4, 5]);

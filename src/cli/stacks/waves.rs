@@ -2,7 +2,6 @@
 //! What no wave takes is the last one, so that every stack is in one wave.
 
 use std::fmt;
-use std::str::FromStr;
 
 use crate::model::{Selector, StringMap};
 
@@ -40,23 +39,6 @@ pub struct Wave {
 const HELP: &str = "give what each wave takes, such as 1,10%,50% or `ring=canary; ring=early: 10%,100%`; the rest is the \
                     last wave";
 
-impl FromStr for Waves {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let rules: Vec<Vec<WaveRule>> = text.split(';').map(|part| rules(part.trim())).collect::<Result<_, _>>()?;
-        let rules: Vec<WaveRule> = rules.into_iter().flatten().collect();
-        for (at, rule) in rules.iter().enumerate() {
-            if let Some(earlier) = rules[..at].iter().find(|earlier| earlier.covers(rule)) {
-                return Err(format!(
-                    "a wave of `{rule}` takes nothing after `{earlier}`: each goes on to its end, counted from the first stack"
-                ));
-            }
-        }
-        Ok(Self(rules))
-    }
-}
-
 /// `SELECTOR`, `SELECTOR: ENDS` or `ENDS`.
 fn rules(part: &str) -> Result<Vec<WaveRule>, String> {
     let (selector, list) = match part.split_once(':') {
@@ -87,6 +69,23 @@ fn end(text: &str) -> Option<WaveEnd> {
 }
 
 impl Waves {
+    /// Reads what `--waves` is given.
+    ///
+    /// # Errors
+    /// What of it is no wave.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let rules: Vec<Vec<WaveRule>> = text.split(';').map(|part| rules(part.trim())).collect::<Result<_, _>>()?;
+        let rules: Vec<WaveRule> = rules.into_iter().flatten().collect();
+        for (at, rule) in rules.iter().enumerate() {
+            if let Some(earlier) = rules[..at].iter().find(|earlier| earlier.covers(rule)) {
+                return Err(format!(
+                    "a wave of `{rule}` takes nothing after `{earlier}`: each goes on to its end, counted from the first stack"
+                ));
+            }
+        }
+        Ok(Self(rules))
+    }
+
     /// The waves of the stacks with these labels, in order: each stack that takes part is in one. A wave for which nothing
     /// is left is left out.
     ///
@@ -172,7 +171,7 @@ mod tests {
         takes_part: impl Fn(usize) -> bool,
     ) -> Result<Vec<(String, Vec<usize>)>, String> {
         let stacks: Vec<_> = stacks.iter().collect();
-        let waves = text.parse::<Waves>()?.of(&stacks, takes_part)?;
+        let waves = Waves::parse(text)?.of(&stacks, takes_part)?;
         Ok(waves.into_iter().map(|wave| (wave.name.unwrap_or_default(), wave.stacks)).collect())
     }
 
@@ -240,11 +239,11 @@ mod tests {
         for none in
             ["2,2,2", "3,2", "1;1", "1,3,2", "50%,10%", "100%,5", "ring=a; ring=a", "ring=a:1; ring=b:1; ring in (a):1"]
         {
-            let error = none.parse::<Waves>().expect_err(none);
+            let error = Waves::parse(none).expect_err(none);
             assert!(error.contains("takes nothing after"), "{error}");
         }
         for wrong in ["", "0", "0%", "101%", "1,", "1,a", "-1", "ring=early,10%", "ring=a;", "ring=a:", ":1", "1:2:3"] {
-            let error = wrong.parse::<Waves>().expect_err(wrong);
+            let error = Waves::parse(wrong).expect_err(wrong);
             assert!(error.contains("1,10%,50%"), "{error}");
         }
     }
