@@ -103,7 +103,8 @@ async fn several(
         return Err(targets::for_one("--format acknowledgements").hint("give the directories one at a time"));
     }
     let live = fleet::snapshots(arguments.live.live.as_deref())?;
-    let members = fleet::open(context, targets, FleetNeeds::of(live), shard).await?;
+    let mut members = fleet::open(context, targets, FleetNeeds::of(live)).await?;
+    shard.into_iter().for_each(|shard| fleet::leave_elsewhere(&mut members, shard));
     if live.is_some() || arguments.drift_state.is_some() {
         fleet::have_own_files(&members)?;
     }

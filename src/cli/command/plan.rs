@@ -95,7 +95,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let output = directory(arguments.output.as_deref())?;
     let is_one_environment = targets.iter().all(|target| target.environment().is_none());
     let live = fleet::snapshots(arguments.live.live.as_deref())?;
-    let members = fleet::open(context, targets, FleetNeeds::of(live), None).await?;
+    let members = fleet::open(context, targets, FleetNeeds::of(live)).await?;
     if live.is_some() || output.is_some() {
         fleet::have_own_files(&members)?;
     }

@@ -63,7 +63,7 @@ async fn several(arguments: &SnapshotArgs, context: &Context, targets: Vec<Targe
     if !arguments.namespace.is_empty() {
         return Err(targets::for_one("--namespace").hint("each stack names its own under `namespaces:`"));
     }
-    let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
+    let members = fleet::open(context, targets, FleetNeeds::Service).await?;
     fleet::have_own_files(&members)?;
     let done = fleet::each(&members, async |member| {
         let snapshot = take(arguments, &member.context, member.target.path()).await?;

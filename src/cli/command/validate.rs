@@ -34,7 +34,7 @@ impl Execute for ValidateArgs {
                 Ok(status(&checked))
             }
             Targets::Several(targets) => {
-                let members = fleet::open(context, targets, FleetNeeds::Definitions, None).await?;
+                let members = fleet::open(context, targets, FleetNeeds::Definitions).await?;
                 let scope = &self.scope.filter;
                 let work = async |member: &Member| check(self.format, &member.context, &member.scope(scope));
                 let done = fleet::all(&members, scope, work).await?;

@@ -69,16 +69,11 @@ pub fn snapshots(live: Option<&Path>) -> Result<Option<&Path>> {
 }
 
 /// Prepares several stacks: reads the settings of each, and starts the embedded service that they share, if they use
-/// one. Of all only those of the shard are worked on.
+/// one.
 ///
 /// # Errors
 /// Two stacks would delete what the other one defines, or the embedded service does not start.
-pub async fn open(
-    context: &Context,
-    targets: Vec<Target>,
-    needs: FleetNeeds,
-    shard: Option<Shard>,
-) -> Result<Vec<Member>> {
+pub async fn open(context: &Context, targets: Vec<Target>, needs: FleetNeeds) -> Result<Vec<Member>> {
     let embedded = match (&context.global.sandbox, needs) {
         (Some(_), FleetNeeds::Service) => match settings::place(context, &Config::default())? {
             settings::ServiceLocation::Sandbox(file) => Some(service::embed(context, &file).await?),
@@ -107,12 +102,14 @@ pub async fn open(
     }
     one_has_the_environment(context, &members)?;
     distinct(&members)?;
-    if let Some(shard) = shard {
-        for member in &mut members {
-            member.is_elsewhere = shard::of_stack(&member.identity_by(member.config()), shard.of) != shard.index;
-        }
-    }
     Ok(members)
+}
+
+/// Leaves the stacks that are not of the shard to other checkers.
+pub fn leave_elsewhere(members: &mut [Member], shard: Shard) {
+    for member in members {
+        member.is_elsewhere = shard::of_stack(&member.identity_by(member.config()), shard.of) != shard.index;
+    }
 }
 
 /// Refuses an environment that none of the stacks has.

@@ -45,7 +45,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         )
         .hint("name a directory with --write"));
     }
-    let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
+    let members = fleet::open(context, targets, FleetNeeds::Service).await?;
     // What names no stack is an error before anything is read.
     waves(arguments, &members, |_| true)?;
     let work = async |member| plan(arguments, member).await;
