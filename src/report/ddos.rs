@@ -63,13 +63,12 @@ impl Report for OneDdosEvent<'_> {
             event.others.iter().map(|(name, value)| (name.as_str(), text(&unit::text(value).unwrap_or_default())));
         let rows = rows.into_iter().chain(others).filter(|(_, value)| !value.is_empty());
         let rows = rows.map(|(name, value)| [line![foreign(name)], value]);
-        let mut blocks = Blocks::from(line!["DDoS event ", styled(Role::Strong, code(&event.id))]);
-        blocks.append(Table::new(["", ""]).titled(Line::default(), 2).rows(rows));
-        blocks.section(match event.attachments.as_slice() {
+        let table = Table::new(["", ""]).titled(Line::default(), 2).rows(rows);
+        let blocks = Blocks::from(line!["DDoS event ", styled(Role::Strong, code(&event.id))]).and(table);
+        blocks.then(match event.attachments.as_slice() {
             [] => Blocks::from(line!["no attachments"]),
             attachments => self::attachments(attachments).into(),
-        });
-        blocks
+        })
     }
 
     written_as!("ddos_event");
@@ -86,15 +85,14 @@ fn attachments<'a>(attachments: &'a [Attachment]) -> Table<'a> {
 
 /// The edit of an event, before it is sent.
 pub fn edit(event: &DdosEvent, changes: &[(&'static str, String, String)], view: &TextView) -> String {
-    let mut blocks = Blocks::from(line!["Edit of DDoS event ", code(&event.id), " (", code(&event.name), ")"]);
     let mut table = Table::new(["", ""]).titled(Line::default(), 2);
     for (field, now, wanted) in changes {
         let now = if now.is_empty() { line!["(none)"] } else { line![code(now)] };
         let edit = line![styled(Role::Delete, now), " -> ", styled(Role::Create, code(wanted))];
         table.row([line![styled(Role::Replace, "~"), " ", *field], edit]);
     }
-    blocks.section(table);
-    view.message(blocks)
+    let title = line!["Edit of DDoS event ", code(&event.id), " (", code(&event.name), ")"];
+    view.message(Blocks::from(title).then(table))
 }
 
 /// The values that were changed by someone else after `shown` was read, beside those of the edit.
@@ -116,9 +114,7 @@ pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &Te
         }
     }
     let title = line!["DDoS event ", code(&shown.id), " was changed by someone else after it was shown"];
-    let mut blocks = Blocks::from(Line::labelled(Role::Wrong, "conflict", title));
-    blocks.section(table);
-    view.message(blocks)
+    view.message(Blocks::from(Line::labelled(Role::Wrong, "conflict", title)).then(table))
 }
 
 #[cfg(test)]

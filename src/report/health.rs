@@ -77,12 +77,10 @@ impl Report for Health {
             let fixes = check.fix.iter().map(|fix| line!["fix: ", code(fix)]);
             fixes.for_each(|fix| table.row([Line::default(), Line::default(), fix]));
         }
-        let mut blocks = Blocks::from(table);
-        blocks.section(match self.failed() {
+        Blocks::from(table).then(match self.failed() {
             0 => line![styled(Role::Right, "Nothing is wrong.")],
             failed => line![styled(Role::Wrong, Line::count(failed, "check").and(" failed."))],
-        });
-        blocks
+        })
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {

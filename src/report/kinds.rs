@@ -97,8 +97,8 @@ impl Report for KindList {
             " of them known from the published schemas alone: ",
             code(names)
         ];
-        let mut blocks = Blocks::from(Table::new(columns).free(3..6).rows(self.kinds.iter().map(row)));
-        blocks.section(known);
+        let table = Table::new(columns).free(3..6).rows(self.kinds.iter().map(row));
+        let mut blocks = Blocks::from(table).then(known);
         blocks.command("The fields of one:", "trueup explain origin_pool".to_owned());
         blocks
     }
@@ -270,11 +270,9 @@ impl Described {
 
 /// Names with their values below a heading; nothing for an empty value.
 fn facts(heading: &str, rows: impl IntoIterator<Item = (&'static str, String)>) -> Blocks<'_> {
-    let mut blocks = Blocks::from(line![code(heading)]);
     let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
     let rows = rows.map(|(name, value)| [line![name], line![foreign(value)]]);
-    blocks.section(Table::new(["", ""]).titled(Line::default(), 2).rows(rows));
-    blocks
+    Blocks::from(line![code(heading)]).then(Table::new(["", ""]).titled(Line::default(), 2).rows(rows))
 }
 
 fn words(field: &Field) -> String {

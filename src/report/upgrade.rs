@@ -33,9 +33,7 @@ impl Report for SiteUpgrade<'_> {
         parts.whole(progress);
         let note = note(progress);
         let note = (!note.is_empty()).then(|| line![" (", note, ")"]);
-        let mut blocks = Blocks::from(line![site, ": ", foreign(word(&progress.status)), note]);
-        blocks.append(parts.0);
-        blocks
+        Blocks::from(line![site, ": ", foreign(word(&progress.status)), note]).and(parts.0)
     }
 
     written_as!("upgrade_status");

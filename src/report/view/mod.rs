@@ -403,6 +403,12 @@ impl<'a> Blocks<'a> {
         }
     }
 
+    /// The same with more blocks behind an empty line, if there are any.
+    pub fn then(mut self, more: impl Into<Self>) -> Self {
+        self.section(more);
+        self
+    }
+
     /// Notes, a line each.
     pub fn notes(notes: Vec<Line<'a>>) -> Self {
         let line = |note| Block::Line(2, line![styled(Role::Quiet, "note"), "  ", note]);

@@ -28,28 +28,21 @@ const FIELDS: usize = 8;
 impl Report for Applied<'_> {
     fn blocks<'a>(&'a self, view: &TextView) -> Blocks<'a> {
         let Self { outcome, plan, earlier } = self;
-        let mut blocks = of_settings(plan);
         let mut unmade = undone(outcome, plan, view);
         for (endpoint, words) in &outcome.unhealthy {
             let words = line![key(endpoint), " is applied, and the service reports: ", foreign(words)];
             unmade.labelled(Role::Careful, "unhealthy", words);
         }
-        unmade.gap();
-        blocks.append(unmade);
-        blocks.line(sum(outcome, earlier));
-        blocks.append(verification(outcome, plan));
-        blocks.append(next(outcome, plan, view));
-        blocks
+        let made = of_settings(plan).then(unmade).then(sum(outcome, earlier));
+        made.and(verification(outcome, plan)).and(next(outcome, plan, view))
     }
 
     written_as!("outcome", OutcomeReport::new);
 }
 
-/// The settings that are others than expected, and an empty line.
+/// The settings that are others than expected.
 pub fn of_settings(plan: &Plan) -> Blocks<'_> {
-    let mut blocks: Blocks<'_> = settings(plan).map(Blocks::from).unwrap_or_default();
-    blocks.gap();
-    blocks
+    settings(plan).map(Blocks::from).unwrap_or_default()
 }
 
 /// What was not made, and why.
@@ -331,12 +324,8 @@ impl Report for Rehearsal {
             return line!["Nothing to rehearse: ", Line::count(plan.in_sync(), plan.noun()), " in sync with ", url]
                 .into();
         }
-        let mut blocks = of_settings(plan);
-        let mut unmade = undone(outcome, plan, view);
-        unmade.append(left(self));
-        unmade.gap();
-        blocks.append(unmade);
-        blocks.append(guards(plan));
+        let unmade = undone(outcome, plan, view).and(left(self));
+        let mut blocks = of_settings(plan).then(unmade).then(guards(plan));
         let verdict = match (self.is_verified(), outcome.interrupted) {
             (true, _) => styled(Role::Right, "verified"),
             (false, true) => styled(Role::Careful, "interrupted"),
@@ -348,7 +337,7 @@ impl Report for Rehearsal {
             line![", ", met, " met (faults ", code(&self.faults.chosen), ")"]
         });
         let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
-        blocks.line(line![
+        blocks.section(line![
             self.done(),
             " of ",
             outcome.steps.len(),
@@ -398,7 +387,7 @@ fn left(rehearsal: &Rehearsal) -> Blocks<'_> {
     blocks
 }
 
-/// The guards that a plan meets, and what allows or allowed each; an empty line behind them.
+/// The guards that a plan meets, and what allows or allowed each.
 pub fn guards(plan: &Plan) -> Blocks<'_> {
     let mut blocks = Blocks::default();
     // The alarm names the namespaces.
@@ -416,15 +405,12 @@ pub fn guards(plan: &Plan) -> Blocks<'_> {
         blocks.line(line![styled(Role::Careful, "guard"), "  ", facts::guard(guard), more]);
         blocks.0.push(Block::Line("guard  ".len(), allowed));
     }
-    blocks.gap();
     blocks
 }
 
-/// What a plan says first: that an apply of it would be refused and why, and who allowed what; an empty line behind it.
+/// What a plan says first: that an apply of it would be refused and why, and who allowed what.
 pub fn consented(plan: &Plan) -> Blocks<'_> {
-    let mut blocks = of_alarms(consents(plan));
-    blocks.gap();
-    blocks
+    of_alarms(consents(plan))
 }
 
 fn of_alarms(alarms: Vec<Alarm<'_>>) -> Blocks<'_> {

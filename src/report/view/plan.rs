@@ -14,13 +14,13 @@ impl Report for Plan {
     fn blocks<'a>(&'a self, view: &TextView) -> Blocks<'a> {
         let (settings, is_unknown) = (of_settings(self), self.unknown().next().is_some());
         if self.changes.is_empty() && self.blocked.is_empty() && !is_unknown {
-            return settings.and(in_sync(self, view)).and(Blocks::notes(notes::lines(self)));
+            return settings.then(in_sync(self, view)).and(Blocks::notes(notes::lines(self)));
         }
         if unread::whole(self).is_some() {
-            return settings.and(incomplete(self));
+            return settings.then(incomplete(self));
         }
         let (parts, digest) = (facts::parts(self), self.digest());
-        let mut blocks = consented(self).and(settings).and(header(self));
+        let mut blocks = consented(self).then(settings).then(header(self));
         let is_alone = parts.len() == 1;
         for (part, items) in parts {
             if !is_alone {
@@ -54,7 +54,7 @@ impl Report for Plan {
         }
         let in_sync = line![self.in_sync(), " in sync"];
         let counts = line![facts::headline(&[self], [in_sync]), ".   digest ", code(digest.short().to_owned())];
-        blocks.section(guards(self).and(counts).and(Block::Commands(facts::commands(self, &digest, view))));
+        blocks.section(guards(self).then(counts).and(Block::Commands(facts::commands(self, &digest, view))));
         blocks
     }
 
