@@ -56,10 +56,9 @@ pub fn of(change: &Change) -> Vec<ValueEdit> {
             fields.iter().flat_map(|field| of_field(change.key.kind, field)).collect()
         }
         Action::Annotate { .. } => Vec::new(),
-        Action::Delete { before, .. } => of_object(&before.endpoint, Side::Live)
-            .into_iter()
-            .map(|edit| ValueEdit { before: edit.after, after: None, ..edit })
-            .collect(),
+        Action::Delete { before, .. } => {
+            of_object(&before.endpoint, Side::Live).into_iter().map(ValueEdit::reversed).collect()
+        }
     }
 }
 
