@@ -10,7 +10,7 @@ use super::facts::reason::{block_reason, of_cause, of_edit, reason, reason_since
 use super::line::moment;
 use crate::drift::{AcknowledgementStatus, Check};
 use crate::load::{Diagnostic, Severity};
-use crate::model::SourceLocation;
+use crate::model::{SourceLocation, words};
 use crate::model::policy::{Direction, SettingChange};
 use crate::plan::{Action, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, GuardName, Note, Plan};
 
@@ -41,6 +41,7 @@ pub enum AnnotationLevel {
     /// Something to know.
     Notice,
 }
+words!(AnnotationLevel { Error = "error", Warning = "warning", Notice = "notice" });
 
 macro_rules! findings {
     ($($(#[doc = $meaning:literal])+ $variant:ident = $id:literal, $level:ident;)+) => {

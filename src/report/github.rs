@@ -1,7 +1,7 @@
 //! Remarks as workflow commands of GitHub Actions, which draws them beside the source. A text that
 //! could end a command, begin another or add a property is percent-encoded as the runner decodes it.
 
-use super::annotation::{Annotation, AnnotationLevel};
+use super::annotation::Annotation;
 use super::safe;
 
 /// The remarks, a command a line.
@@ -10,11 +10,6 @@ pub fn annotations(annotations: &[Annotation]) -> String {
 }
 
 fn command(annotation: &Annotation) -> String {
-    let word = match annotation.level {
-        AnnotationLevel::Error => "error",
-        AnnotationLevel::Warning => "warning",
-        AnnotationLevel::Notice => "notice",
-    };
     let mut properties = Vec::new();
     if let Some(place) = &annotation.place {
         properties.push(format!("file={}", property(&place.file)));
@@ -22,7 +17,7 @@ fn command(annotation: &Annotation) -> String {
         properties.push(format!("col={}", place.column));
     }
     properties.push(format!("title={}", property(&annotation.title)));
-    format!("::{word} {}::{}\n", properties.join(","), message(&annotation.message))
+    format!("::{} {}::{}\n", annotation.level, properties.join(","), message(&annotation.message))
 }
 
 fn message(text: &str) -> String {
@@ -35,7 +30,8 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{annotation, sample_tests};
+    use super::super::annotation::{self, AnnotationLevel};
+    use super::super::sample_tests;
     use super::*;
     use crate::model::SourceLocation;
 

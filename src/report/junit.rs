@@ -69,10 +69,8 @@ fn of(check: &Check, prefix: &str) -> Vec<Suite> {
         let suite = suites.entry(row.key.namespace.as_str()).or_default();
         let kind = match check.verdicts.objects[row.key].verdict {
             Verdict::InSync => continue,
-            Verdict::Pending => "pending",
-            Verdict::Drift => "drift",
             Verdict::Both => "drift and pending",
-            Verdict::Unknown => "unknown",
+            verdict => verdict.as_str(),
         };
         let details = details(&row);
         let message = details.first().cloned().unwrap_or_else(|| kind.to_owned());

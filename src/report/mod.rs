@@ -60,12 +60,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use Format::{Github, Html, Json, Junit, Markdown, Matrix, Ndjson, Prometheus, Sarif, Table, Text, Yaml};
 use annotation::Annotation;
 use document::written_as;
 use view::{Blocks, View};
 
 use crate::drift::{Acknowledgements, Check};
-use crate::model::Key;
+use crate::model::{Key, words};
 use crate::plan::Plan;
 use crate::run::Outcome;
 
@@ -250,61 +251,49 @@ fn acknowledgements(check: &Check) -> String {
     safe::yaml(&Acknowledgements::offered(&check.plan, &check.found, &check.acknowledged, (reason, expires)))
 }
 
-macro_rules! formats {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
-        /// A format of reports.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-        pub enum Format {
-            #[default]
-            $($(#[doc = $doc])+ $variant),+
-        }
-
-        impl Format {
-            /// Its name on the command line.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Format::$variant => $name),+ }
-            }
-
-            /// The format of this name.
-            pub fn parse(name: &str) -> Option<Self> {
-                match name { $($name => Some(Format::$variant),)+ _ => None }
-            }
-        }
-    };
-}
-
-formats! {
+/// A format of reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
     /// For people.
-    Text = "text",
+    #[default]
+    Text,
     /// One JSON document.
-    Json = "json",
+    Json,
     /// For a pull request or an issue.
-    Markdown = "markdown",
+    Markdown,
     /// One page for a browser.
-    Html = "html",
+    Html,
     /// JUnit XML.
-    Junit = "junit",
+    Junit,
     /// Metrics of Prometheus.
-    Prometheus = "prometheus",
+    Prometheus,
     /// Workflow commands of GitHub Actions.
-    Github = "github",
+    Github,
     /// SARIF 2.1.0.
-    Sarif = "sarif",
+    Sarif,
     /// Columns for people.
-    Table = "table",
+    Table,
     /// Definitions, as `pull` writes them.
-    Yaml = "yaml",
+    Yaml,
     /// A JSON document a line.
-    Ndjson = "ndjson",
+    Ndjson,
     /// The matrix of a job of GitHub Actions.
-    Matrix = "github-matrix",
+    Matrix,
     /// A file that acknowledges the drift which was found.
-    Acknowledgements = "acknowledgements",
+    Acknowledgements,
 }
-
-use Format::{Github, Html, Json, Junit, Markdown, Matrix, Ndjson, Prometheus, Sarif, Table, Text, Yaml};
+words!(Format {
+    Text = "text", Json = "json", Markdown = "markdown", Html = "html", Junit = "junit", Prometheus = "prometheus",
+    Github = "github", Sarif = "sarif", Table = "table", Yaml = "yaml", Ndjson = "ndjson", Matrix = "github-matrix",
+    Acknowledgements = "acknowledgements",
+});
 
 impl Format {
+    /// The format of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == name)
+    }
+
     /// The formats of checked definitions.
     pub const OF_VALIDATION: &'static [Self] = &[Text, Json, Github, Sarif];
     /// The formats of a plan.

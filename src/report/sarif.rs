@@ -118,11 +118,7 @@ fn fingerprint(annotation: &Annotation) -> String {
 }
 
 fn result(annotation: &Annotation, fallback: &str, fingerprint: &str) -> Json {
-    let level = match annotation.level {
-        AnnotationLevel::Error => "error",
-        AnnotationLevel::Warning => "warning",
-        AnnotationLevel::Notice => "note",
-    };
+    let level = if annotation.level == AnnotationLevel::Notice { "note" } else { annotation.level.as_str() };
     let text = match annotation.title.as_str() {
         "" => safe::line(&annotation.message).into_owned(),
         title => format!("{}: {}", safe::line(title), safe::line(&annotation.message)),
