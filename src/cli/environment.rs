@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::ops::RangeInclusive;
 
-use jiff::Timestamp;
 use terminal_size::terminal_size_of;
 
 use crate::cli::prelude::*;

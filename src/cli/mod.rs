@@ -58,7 +58,9 @@ mod prelude {
     pub(super) use std::path::{Path, PathBuf};
 
     pub(super) use anyhow::Context as _;
+    pub(super) use jiff::Timestamp;
 
+    pub(super) use crate::api::BaseUrl;
     pub(super) use crate::file::limit;
     pub(super) use crate::kind::KindName;
     pub(super) use crate::load::{self, Config, LoadOptions, config};

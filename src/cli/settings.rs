@@ -4,9 +4,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-
-use crate::api::BaseUrl;
 use crate::cli::prelude::*;
 use crate::cli::stacks::declared;
 use crate::cli::{CommandError, CommandResult as _, Context, ExitStatus, ProcessEnvironment, Result, aside};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::api::ddos::{self, DAYS, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};

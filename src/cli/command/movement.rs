@@ -1,6 +1,5 @@
 //! `move`: transfers live endpoints from one stack to another. It may come before or after their definitions move.
 
-use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
 use crate::cli::run::{PendingRun, RunLimits};
 use crate::cli::stacks::declared;

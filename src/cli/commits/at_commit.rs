@@ -2,7 +2,6 @@
 //! cannot show (a link, a submodule, a file beyond the limits, a directory whose new name is not
 //! known) is an error and never an absence.
 
-use crate::api::BaseUrl;
 use crate::cli::prelude::*;
 use crate::cli::stacks::declared;
 use crate::file::{Directory, real_path};

@@ -1,7 +1,6 @@
 //! Namespaces and kinds that a stack once had and that `trueup.yaml` no longer lists. What the stack still owns of them
 //! is outside of every plan, so a report has to name it.
 
-use crate::api::BaseUrl;
 use crate::cli::commits::base;
 use crate::cli::prelude::*;
 use crate::cli::stacks::{declared, shard};

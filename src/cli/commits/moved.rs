@@ -1,7 +1,6 @@
 //! Definitions that were in a file outside of the stack and are in the stack now: moving a file
 //! does not change what it defines, so a commit that has them elsewhere knows them, too.
 
-use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, Result, StackRoot, unreadable};
 use crate::cli::prelude::*;
 use crate::cli::stacks::declared;

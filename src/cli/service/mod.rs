@@ -5,9 +5,7 @@ pub mod token;
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
-use crate::api::{self, BaseUrl, Identity, RateLimit, Reader, Secret, Timing, TlsTrust, Writer};
+use crate::api::{self, Identity, RateLimit, Reader, Secret, Timing, TlsTrust, Writer};
 use crate::cli::context::EmbeddedService;
 use crate::cli::output::activity::{self, Activity};
 use crate::cli::prelude::*;

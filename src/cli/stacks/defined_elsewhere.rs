@@ -2,7 +2,6 @@
 //! moved from one stack to another must not cost the object, so its delete is blocked until that stack owns it. What cannot be
 //! read and may define the object blocks its delete with the reason.
 
-use crate::api::BaseUrl;
 use crate::cli::context::LazyRepository;
 use crate::cli::prelude::*;
 use crate::cli::stacks::declared::{self, DeclaredDirectory, Referrer};

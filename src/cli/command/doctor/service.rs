@@ -1,8 +1,6 @@
 //! The checks that need the service: connection, clock, token, and each namespace. One cause is reported once: what stops every
 //! request ends the checks that need one.
 
-use jiff::Timestamp;
-
 use super::checked;
 use crate::api::{ApiError, Failure, ListFields, Reader};
 use crate::cli::command::prelude::*;

@@ -4,7 +4,6 @@ mod counts;
 mod listing;
 
 use clap::builder::NonEmptyStringValueParser;
-use jiff::Timestamp;
 
 use crate::api::events::{self, EventQuery, Match, Sort};
 use crate::cli::args::time::TimeRange;

@@ -1,7 +1,6 @@
 //! The files of a new stack as texts. Pure: the answers go in, paths and texts come out.
 
 use super::Forge;
-use crate::api::BaseUrl;
 use crate::cli::command::prelude::*;
 use crate::model::Name;
 

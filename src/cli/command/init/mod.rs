@@ -4,7 +4,6 @@ mod files;
 
 use files::{NewFile, NewStack};
 
-use crate::api::BaseUrl;
 use crate::cli::Call;
 use crate::cli::command::prelude::*;
 use crate::file::FileMode;
