@@ -115,9 +115,8 @@ impl<'a> DefinitionTarget<'a> {
             }
             let hides = |(unit, value): (&str, serde_json::Value)| endpoint.spec.has_hidden(unit, &value);
             if endpoint.spec.units().any(hides) {
-                return Some(
-                    "no answer shows all that its file has, such as a secret; `pull --drift` edits it".to_owned(),
-                );
+                let reason = "no answer shows all that its file has, such as a secret; `pull --drift` edits it";
+                return Some(reason.to_owned());
             }
             if let Some(overlay) = overlays.last() {
                 return Some(format!("the overlay {overlay} changes it; `pull --drift` edits it in place"));
@@ -159,10 +158,8 @@ impl<'a> DefinitionTarget<'a> {
         if !load::can_be_named(&path) {
             return Err("its name is too long for a file".to_owned());
         }
-        let text = definition::text(
-            endpoint,
-            DefinitionOptions { schema: schema(self.arguments, &path).as_deref(), ..options },
-        );
+        let schema = schema(self.arguments, &path);
+        let text = definition::text(endpoint, DefinitionOptions { schema: schema.as_deref(), ..options });
         match definition::refused(endpoint, &self.below(&path), &text) {
             Some(reason) => Err(reason),
             None => Ok(DefinitionFile { kind: key.kind, path, text }),

@@ -75,11 +75,9 @@ fn of(check: &Check, prefix: &str) -> Vec<Suite> {
         let details = details(&row);
         let message = details.first().cloned().unwrap_or_else(|| kind.to_owned());
         suite.failures += 1;
-        let outcome = format!(
-            "<failure type=\"{kind}\" message=\"{}\">{}</failure>",
-            xml(&message),
-            details.iter().map(|line| xml(line)).collect::<Vec<_>>().join("\n")
-        );
+        let lines: Vec<String> = details.iter().map(|line| xml(line)).collect();
+        let (message, lines) = (xml(&message), lines.join("\n"));
+        let outcome = format!("<failure type=\"{kind}\" message=\"{message}\">{lines}</failure>");
         suite.case(&class(row.key.namespace.as_str()), &case(row.key), &outcome);
     }
     for note in &check.plan.notes {
@@ -107,30 +105,16 @@ fn of(check: &Check, prefix: &str) -> Vec<Suite> {
 }
 
 fn render_suites(suites: &[Suite]) -> String {
-    let sum = |number: fn(&Suite) -> usize| suites.iter().map(number).sum::<usize>();
-    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let _ = writeln!(
-        text,
-        // The strictest schema that is in use, that of Jenkins, has no `skipped` here.
-        "<testsuites name=\"trueup drift\" tests=\"{}\" failures=\"{}\" errors=\"{}\">",
-        sum(|suite| suite.tests),
-        sum(|suite| suite.failures),
-        sum(|suite| suite.errors)
-    );
-    for suite in suites {
-        let time = suite.checked.map(|time| format!(" timestamp=\"{}\"", time.strftime("%Y-%m-%dT%H:%M:%S")));
-        let _ = writeln!(
-            text,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"{}>",
-            xml(&suite.name),
-            suite.tests,
-            suite.failures,
-            suite.errors,
-            suite.skipped,
-            time.unwrap_or_default(),
-        );
-        text.push_str(&suite.cases);
-        text.push_str("  </testsuite>\n");
+    // The strictest schema that is in use, that of Jenkins, has no `skipped` for all of them.
+    let numbers: [fn(&Suite) -> usize; 3] = [|suite| suite.tests, |suite| suite.failures, |suite| suite.errors];
+    let [tests, failures, errors] = numbers.map(|number| suites.iter().map(number).sum::<usize>());
+    let all = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"");
+    let mut text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"trueup drift\" {all}>\n");
+    for Suite { name, checked, cases, tests, failures, errors, skipped } in suites {
+        let time = checked.map(|time| format!(" timestamp=\"{}\"", time.strftime("%Y-%m-%dT%H:%M:%S")));
+        let (name, time) = (xml(name), time.unwrap_or_default());
+        let all = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"");
+        let _ = writeln!(text, "  <testsuite name=\"{name}\" {all}{time}>\n{cases}  </testsuite>");
     }
     text.push_str("</testsuites>\n");
     text

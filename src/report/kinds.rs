@@ -89,14 +89,8 @@ impl Report for KindList {
         };
         let weak = self.kinds.iter().filter(|kind| kind.source == "openapi").map(|kind| kind.name);
         let weak: Vec<&str> = weak.collect();
-        let names = weak.join(", ");
-        let known = line![
-            self.kinds.len(),
-            " kinds, ",
-            weak.len(),
-            " of them known from the published schemas alone: ",
-            code(names)
-        ];
+        let (all, names) = (line![self.kinds.len(), " kinds, "], code(weak.join(", ")));
+        let known = line![all, weak.len(), " of them known from the published schemas alone: ", names];
         let table = Table::new(columns).free(3..6).rows(self.kinds.iter().map(row));
         let mut blocks = Blocks::from(table).then(known);
         blocks.command("The fields of one:", "trueup explain origin_pool".to_owned());
@@ -139,17 +133,15 @@ impl DescribedKind {
         } else {
             "the vendor's descriptors and validators"
         };
-        facts(
-            self.name,
-            [
-                ("path", self.path.clone()),
-                ("namespaces", namespaces),
-                ("makes", self.makes()),
-                ("refers to", refers_to.join(", ")),
-                ("secrets", self.secrets.join(", ")),
-                ("known from", known.to_owned()),
-            ],
-        )
+        let rows = [
+            ("path", self.path.clone()),
+            ("namespaces", namespaces),
+            ("makes", self.makes()),
+            ("refers to", refers_to.join(", ")),
+            ("secrets", self.secrets.join(", ")),
+            ("known from", known.to_owned()),
+        ];
+        facts(self.name, rows)
     }
 }
 
@@ -233,15 +225,13 @@ impl DescribedField {
     }
 
     fn blocks(&self) -> Blocks<'_> {
-        facts(
-            &self.path,
-            [
-                ("type", self.r#type.clone()),
-                ("allowed", self.allowed.join("; ")),
-                ("default", self.default.clone().unwrap_or_else(|| "none".to_owned())),
-                ("notes", self.notes.join("; ")),
-            ],
-        )
+        let rows = [
+            ("type", self.r#type.clone()),
+            ("allowed", self.allowed.join("; ")),
+            ("default", self.default.clone().unwrap_or_else(|| "none".to_owned())),
+            ("notes", self.notes.join("; ")),
+        ];
+        facts(&self.path, rows)
     }
 
     /// A row about it among others.

@@ -38,18 +38,10 @@ impl Report for ObjectListing<'_> {
         let mut blocks = Blocks::default();
         if let Some((taken, digest)) = self.taken {
             let namespaces: BTreeSet<_> = self.live.lists.keys().map(|scope| &scope.namespace).collect();
-            blocks.line(line![
-                "Snapshot of ",
-                code(&self.service.base_url),
-                ", taken ",
-                moment(taken),
-                ": ",
-                Line::count(self.items.len(), self.noun()),
-                " in ",
-                Line::count(namespaces.len(), "namespace"),
-                ", digest ",
-                code(digest)
-            ]);
+            let snapshot = line!["Snapshot of ", code(&self.service.base_url), ", taken ", moment(taken), ": "];
+            let items = Line::count(self.items.len(), self.noun());
+            let namespaces = Line::count(namespaces.len(), "namespace");
+            blocks.line(line![snapshot, items, " in ", namespaces, ", digest ", code(digest)]);
         }
         // A name or a time is of no use without its end.
         let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Named("labels" | "annotations", _));

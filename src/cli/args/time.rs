@@ -59,12 +59,8 @@ impl TimeRange {
         if let Some(since) = since
             && since > until.unwrap_or(now)
         {
-            let until = until.map_or_else(|| "now".to_owned(), to_second);
-            return Err(error!(
-                Usage,
-                "the time range is backwards: `--since` {} is after `--until` {until}",
-                to_second(since)
-            ));
+            let (since, until) = (to_second(since), until.map_or_else(|| "now".to_owned(), to_second));
+            return Err(error!(Usage, "the time range is backwards: `--since` {since} is after `--until` {until}"));
         }
         Ok(Self { since, until })
     }

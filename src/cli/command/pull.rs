@@ -150,10 +150,8 @@ fn pulled(
                 let applied = applied.filter(|applied| applied.written_for(item.key()) != WrittenFor::Another);
                 let reset = |applied| diff::reset(&object.endpoint, &object.endpoint, applied);
                 for field in applied.into_iter().flat_map(reset) {
-                    not_written(
-                        &field.to_string(),
-                        "no answer shows it; write what was applied, or an apply resets it",
-                    );
+                    let reason = "no answer shows it; write what was applied, or an apply resets it";
+                    not_written(&field.to_string(), reason);
                 }
                 for label in definition::platform_labels(&object.endpoint) {
                     not_written(&format!("labels.{label}"), "the service sets it");

@@ -94,14 +94,10 @@ impl Activity {
     }
 
     fn retry(&self, retry: &Retry) {
-        let reason = &retry.reason;
+        let Retry { reason, number, most, .. } = retry;
+        let seconds = retry.after.as_secs_f64().ceil();
         let mut state = locked(&self.state);
-        state.retry = Some(format!(
-            "{reason}, retrying in {} s, {} of {}",
-            retry.after.as_secs_f64().ceil(),
-            retry.number,
-            retry.most
-        ));
+        state.retry = Some(format!("{reason}, retrying in {seconds} s, {number} of {most}"));
         if self.output.is_live {
             state.line.get_or_insert_with(|| self.output.bars.add(line()));
             self.draw(&mut state);
@@ -156,14 +152,9 @@ pub fn listener(context: &Context, source: LineSource) -> ExchangeListener {
 
 /// `  GET /api/… -> 200, 17 bytes (3 ms, attempt 2)`
 fn described(exchange: &Exchange<'_>) -> String {
-    format!(
-        "  {} {} -> {} ({} ms{})",
-        exchange.method,
-        exchange.path_and_query,
-        exchange.outcome,
-        exchange.took.as_millis(),
-        if exchange.attempt > 1 { format!(", attempt {}", exchange.attempt) } else { String::new() }
-    )
+    let Exchange { method, path_and_query, outcome, attempt, .. } = exchange;
+    let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+    format!("  {method} {path_and_query} -> {outcome} ({} ms{again})", exchange.took.as_millis())
 }
 
 #[cfg(test)]

@@ -438,9 +438,8 @@ pub fn check_files(output: Option<&Path>, beside: &[WrittenReport]) -> Result<()
     let mut seen = BTreeSet::new();
     for path in output.into_iter().chain(beside.iter().map(|written| written.path.as_path())) {
         if !seen.insert(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())) {
-            return Err(
-                error!(Usage, "two reports are to be written to `{}`", path.display()).hint("name a file for each")
-            );
+            let error = error!(Usage, "two reports are to be written to `{}`", path.display());
+            return Err(error.hint("name a file for each"));
         }
         file::check_output(path)?;
     }

@@ -122,15 +122,8 @@ impl Connection {
         if is == *planned {
             return Ok(());
         }
-        Err(error!(
-            Refused,
-            "the plan is for {} ({} layout), and the settings name {} ({} layout)",
-            planned.base_url,
-            planned.layout,
-            is.base_url,
-            is.layout
-        )
-        .hint("nothing was sent"))
+        let [is, planned] = [&is, planned].map(|service| format!("{} ({} layout)", service.base_url, service.layout));
+        Err(error!(Refused, "the plan is for {planned}, and the settings name {is}").hint("nothing was sent"))
     }
 
     /// A client that only reads.

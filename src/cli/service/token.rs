@@ -31,16 +31,10 @@ pub fn given(context: &Context, named: Option<&str>, address: &Address) -> Resul
     let Some(found) = found(context, named, address)? else { return Ok(None) };
     let pipeline = context.environment.pipeline();
     if let Some(variable) = pipeline.filter(|_| !address.pinned && !found.bound) {
-        return Err(error!(
-            Invalid,
-            "only `base_url` of the configuration names {}, so it gets no token in a pipeline (`{variable}` is set)",
-            address.url
-        )
-        .hint(format!(
-            "if that is the service, pin it outside of the repository: TRUEUP_BASE_URL={} beside the token, or \
-             `base_urls:` of a policy (TRUEUP_POLICY)",
-            address.url
-        )));
+        let only = format!("only `base_url` of the configuration names {}", address.url);
+        let pin = format!("pin it outside of the repository: TRUEUP_BASE_URL={} beside the token", address.url);
+        return Err(error!(Invalid, "{only}, so it gets no token in a pipeline (`{variable}` is set)")
+            .hint(format!("if that is the service, {pin}, or `base_urls:` of a policy (TRUEUP_POLICY)")));
     }
     Ok(Some(found))
 }

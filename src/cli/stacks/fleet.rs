@@ -450,15 +450,10 @@ pub fn have_own_files(members: &[Member]) -> Result<()> {
     for member in members {
         let file = member.file_in(Path::new(""));
         let Some(other) = seen.insert(file.clone(), member) else { continue };
-        return Err(error!(
-            Invalid,
-            "`{}` and `{}` would have the same file, `{}`",
-            other.name(),
-            member.name(),
-            file.display()
-        )
-        .hint(own_name(member))
-        .hint("nothing was sent"));
+        let (one, two, file) = (other.name(), member.name(), file.display());
+        return Err(error!(Invalid, "`{one}` and `{two}` would have the same file, `{file}`")
+            .hint(own_name(member))
+            .hint("nothing was sent"));
     }
     Ok(())
 }
@@ -488,15 +483,9 @@ fn distinct(members: &[Member]) -> Result<()> {
             other.0 == url && other.1 == stack && !other.2.is_disjoint(&namespaces) && is_another(other.3)
         };
         if let Some((.., other)) = seen.iter().find(is_same) {
-            return Err(error!(
-                Invalid,
-                "`{}` and `{}` are both stack `{stack}` and list the same namespace: each would delete what the other \
-                 defines",
-                other.name(),
-                member.name()
-            )
-            .hint(own_name(member))
-            .hint("nothing was sent"));
+            let both = format!("`{}` and `{}` are both stack `{stack}`", other.name(), member.name());
+            let why = "list the same namespace: each would delete what the other defines";
+            return Err(error!(Invalid, "{both} and {why}").hint(own_name(member)).hint("nothing was sent"));
         }
         seen.push((url, stack, namespaces, member));
     }

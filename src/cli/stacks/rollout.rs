@@ -38,12 +38,9 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     }
     context.output.leave_run_files();
     if let Some(file) = arguments.decision.write.iter().find(|written| written.path.is_file()) {
-        return Err(error!(
-            Usage,
-            "`{}` is a file, and the documents of several stacks are in a directory",
-            file.path.display()
-        )
-        .hint("name a directory with --write"));
+        let path = file.path.display();
+        return Err(error!(Usage, "`{path}` is a file, and the documents of several stacks are in a directory")
+            .hint("name a directory with --write"));
     }
     let members = fleet::open(context, targets, FleetNeeds::Service).await?;
     // What names no stack is an error before anything is read.

@@ -154,12 +154,9 @@ fn environments(paths: &[PathBuf]) -> Result<Vec<StackEnvironment>> {
         Err(_) => Vec::new(),
     };
     if names.iter().any(|name| name == ALL) {
-        return Err(error!(
-            Usage,
-            "`{}` has an environment `{ALL}`, and `--env {ALL}` means every one",
-            paths[0].display()
-        )
-        .hint("rename that environment"));
+        let path = paths[0].display();
+        return Err(error!(Usage, "`{path}` has an environment `{ALL}`, and `--env {ALL}` means every one")
+            .hint("rename that environment"));
     }
     if names.is_empty() {
         return Ok(vec![StackEnvironment::Chosen(None)]);

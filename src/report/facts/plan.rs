@@ -201,31 +201,15 @@ pub fn guard(guard: &GuardHit) -> Line<'static> {
     let noun = line![kind.map(|kind| line![kind, " "]), noun];
     let place = guard.namespace.as_ref().map(|namespace| line![" of ", quoted(namespace.to_string())]);
     match guard.name {
-        GuardName::MassChange => line![
-            "the plan would delete or replace ",
-            *count,
-            " of ",
-            *of,
-            " ",
-            noun,
-            "s",
-            place,
-            " (",
-            guard.percent(),
-            " %, allowed ",
-            u64::from(guard.allowed_percent.unwrap_or_default()),
-            " %)"
-        ],
+        GuardName::MassChange => {
+            let allowed = u64::from(guard.allowed_percent.unwrap_or_default());
+            let share = line![" (", guard.percent(), " %, allowed ", allowed, " %)"];
+            line!["the plan would delete or replace ", *count, " of ", *of, " ", noun, "s", place, share]
+        }
         GuardName::EmptyNamespace => line!["the plan would delete every owned ", noun, place, " (", *count, ")"],
         GuardName::BehindBase => {
-            line![
-                *count,
-                " of ",
-                *of,
-                " changed ",
-                noun,
-                "s are behind the base: applying would revert merged work; merge the base first"
-            ]
+            let why = "s are behind the base: applying would revert merged work; merge the base first";
+            line![*count, " of ", *of, " changed ", noun, why]
         }
     }
 }

@@ -413,10 +413,8 @@ fn blocked(plan: &Plan, now: Option<Timestamp>) -> String {
     }
     let exit = if plan.is_refused() || plan.changes.is_empty() { "" } else { ", and exits with 7" };
     let number = digits(plan.blocked.len());
-    let mut text = format!(
-        "#### {number} blocked: an apply leaves {} as it is{exit}\n\n",
-        if plan.blocked.len() == 1 { "it" } else { "each" }
-    );
+    let it = if plan.blocked.len() == 1 { "it" } else { "each" };
+    let mut text = format!("#### {number} blocked: an apply leaves {it} as it is{exit}\n\n");
     for ((why, flag), held) in reasons {
         let (count, allow) = match held.as_slice() {
             [one] => (draw(&line![key(&one.key)]), block_reason(one).1.as_deref().map(code_span)),
@@ -535,14 +533,8 @@ fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> String {
     if kind != ActionKind::Replace {
         return lines.map(|(sign, text)| fence_line(&line![sign, " ", name(), ": ", text])).collect();
     }
-    let why = of_edit(edit);
-    let place = edit.place.as_ref().filter(|_| single);
-    let heading = line![
-        "@@ ",
-        name(),
-        (!why.is_empty()).then(|| line!["  ", why]),
-        place.map(|place| line!["  ", at(place)]),
-        " @@"
-    ];
+    let why = Some(of_edit(edit)).filter(|why| !why.is_empty()).map(|why| line!["  ", why]);
+    let place = edit.place.as_ref().filter(|_| single).map(|place| line!["  ", at(place)]);
+    let heading = line!["@@ ", name(), why, place, " @@"];
     fence_line(&heading) + &lines.map(|(sign, text)| fence_line(&line![sign, " ", text])).collect::<String>()
 }

@@ -202,11 +202,8 @@ pub(in crate::report) fn headings(table: &Table<'_>, widths: &Widths, view: &Tex
         text.push_str(&format!("{:1$}{title}\n", "", table.indent.saturating_sub(2)));
     }
     if table.columns.iter().any(|column| !column.heading.is_empty()) {
-        let row = row(
-            table.columns.iter().map(|column| &column.heading),
-            (table, widths),
-            &TextView { charset: view.charset, ..TextView::default() },
-        );
+        let plain = TextView { charset: view.charset, ..TextView::default() };
+        let row = row(table.columns.iter().map(|column| &column.heading), (table, widths), &plain);
         text.push_str(&format!("{:1$}{2}\n", "", table.indent, view.palette.paint(Role::Strong, row)));
     }
     text

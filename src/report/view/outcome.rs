@@ -83,10 +83,8 @@ fn result<'a>(step: &'a ChangeStep, of: (&Outcome, &Plan), view: &TextView) -> B
         ChangeResult::Referred { by } => {
             let by = Line::some_of(by.iter().map(ToString::to_string), NAMES);
             if step.action == ActionKind::Recreate {
-                return describe(
-                    "blocked",
-                    line![by, " refers to it: let go of it in one apply, and create it anew in the next"],
-                );
+                let text = line![by, " refers to it: let go of it in one apply, and create it anew in the next"];
+                return describe("blocked", text);
             }
             let allow = format!("--allow {}", safe::shell(&format!("referred={}", step.key)));
             describe("blocked", line![by, " refers to it; ", allowing(allow, of.1, view)])
@@ -337,28 +335,16 @@ impl Report for Rehearsal {
             line![", ", met, " met (faults ", code(&self.faults.chosen), ")"]
         });
         let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
-        blocks.section(line![
-            self.done(),
-            " of ",
-            outcome.steps.len(),
-            " applied, ",
-            verdict,
-            except,
-            ", ",
-            Line::count(outcome.requests, "request"),
-            faults,
-            elapsed,
-            ".   digest ",
-            code(plan.digest().short().to_owned())
-        ]);
+        let done = line![self.done(), " of ", outcome.steps.len(), " applied, ", verdict, except, ", "];
+        let (requests, digest) = (Line::count(outcome.requests, "request"), plan.digest().short().to_owned());
+        blocks.section(line![done, requests, faults, elapsed, ".   digest ", code(digest)]);
         let copied = match &plan.source.snapshot {
             Some(taken) => line!["the snapshot of ", moment(taken), " of ", url],
             None => line!["a copy of ", url],
         };
         blocks.line(line!["Rehearsed in the sandbox on ", copied, "; nothing was changed there."]);
-        blocks.line(line![
-            "The sandbox is a model of the service: what the service itself would refuse shows only there."
-        ]);
+        let model = "The sandbox is a model of the service: what the service itself would refuse shows only there.";
+        blocks.line(line![model]);
         if self.is_verified() && plan.blocked.is_empty() && plan.guards.is_empty() {
             let consents = facts::consents(plan.allowed.iter().map(|allowed| &allowed.name));
             blocks.line(line!["Apply:  ", code(view.apply_command() + &consents)]);

@@ -99,17 +99,10 @@ fn in_sync<'a>(plan: &'a Plan, view: &TextView) -> Line<'a> {
         return line!["Nothing to move from stack ", code(from), " to stack ", code(to), "."];
     }
     let environment = plan.source.environment.as_deref().map(|name| line!["environment ", code(name), ", "]);
-    let text = line![
-        Line::count(plan.in_sync(), plan.noun()),
-        " in ",
-        Line::count(plan.read_scope().namespaces, "namespace"),
-        ", ",
-        environment,
-        source(plan),
-        view.elapsed.map(|time| line![", ", took(time)]),
-        behind_semicolons(plan)
-    ];
-    Line::labelled(Role::Right, "In sync", text)
+    let namespaces = Line::count(plan.read_scope().namespaces, "namespace");
+    let all = line![Line::count(plan.in_sync(), plan.noun()), " in ", namespaces, ", ", environment];
+    let elapsed = view.elapsed.map(|time| line![", ", took(time)]);
+    Line::labelled(Role::Right, "In sync", line![all, source(plan), elapsed, behind_semicolons(plan)])
 }
 
 /// The filters of the call, and what they leave out; each behind a semicolon.
@@ -125,20 +118,9 @@ fn header(plan: &Plan) -> Line<'_> {
         (None, None) => (line!["Plan for"], Some(Line::count(seen.endpoints, plan.noun()).and(" defined, "))),
     };
     let against = plan.source.base.as_deref().map(|base| line![", against ", code(base)]);
-    line![
-        styled(Role::Strong, title),
-        " ",
-        code(&plan.service.base_url),
-        ", ",
-        stack(plan),
-        against,
-        ", ",
-        Line::count(seen.namespaces, "namespace"),
-        ", ",
-        defined,
-        source(plan),
-        behind_semicolons(plan)
-    ]
+    let title = line![styled(Role::Strong, title), " ", code(&plan.service.base_url), ", ", stack(plan), against];
+    let namespaces = Line::count(seen.namespaces, "namespace");
+    line![title, ", ", namespaces, ", ", defined, source(plan), behind_semicolons(plan)]
 }
 
 /// Ownership annotations need no review: a line for each stack that they take objects from.

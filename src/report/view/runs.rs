@@ -87,10 +87,8 @@ fn signs(counts: RunCounts) -> Line<'static> {
         ("=", counts.annotate),
         ("-", counts.delete),
     ];
-    let parts = Line::joined(
-        parts.into_iter().filter(|(_, number)| *number > 0).map(|(sign, number)| line![sign, number]),
-        " ",
-    );
+    let parts = parts.into_iter().filter(|(_, number)| *number > 0).map(|(sign, number)| line![sign, number]);
+    let parts = Line::joined(parts, " ");
     if parts.is_empty() { line!["nothing"] } else { parts }
 }
 
@@ -120,12 +118,9 @@ impl Report for RunDocument {
         let name = styled(Role::Strong, code(run.run.as_str()));
         let began = moment(&run.started);
         let mut blocks = Blocks::from(line!["Run ", name, optional(" by ", run.who()), ", began ", began, ended_at]);
-        blocks.item(line![
-            code(&run.base_url),
-            optional(", stack ", run.stack.as_deref()),
-            optional(", environment ", plan.source.environment.as_deref()),
-            optional(", commit ", run.commit.as_deref())
-        ]);
+        let stack = optional(", stack ", run.stack.as_deref());
+        let environment = optional(", environment ", plan.source.environment.as_deref());
+        blocks.item(line![code(&run.base_url), stack, environment, optional(", commit ", run.commit.as_deref())]);
         let planned = optional("planned by ", plan.source.planned_by.as_deref());
         let trigger = Line::joined(planned.into_iter().chain(trigger(&run.trigger)), ", ");
         if !trigger.is_empty() {
