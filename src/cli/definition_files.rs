@@ -199,13 +199,8 @@ impl<'a> DefinitionTarget<'a> {
             return Err(error!(Refused, "{message}").hint("to overwrite: --overwrite; nothing was written"));
         }
         let there = self.defined.keys().map(|key| key.kind);
-        let kinds: BTreeSet<KindName> = named
-            .iter()
-            .chain(&self.config.kinds)
-            .copied()
-            .chain(files.iter().map(|file| file.kind))
-            .chain(there)
-            .collect();
+        let kinds = named.iter().chain(&self.config.kinds).copied();
+        let kinds: BTreeSet<KindName> = kinds.chain(files.iter().map(|file| file.kind)).chain(there).collect();
         let schema = format!("{:#}\n", schema::of_kinds(kinds.into_iter().map(KindName::kind), DefinitionKind::Whole));
         let new = edits.len();
         if arguments.schema.is_none() && !arguments.no_schema {

@@ -218,12 +218,9 @@ fn created_what_it_deletes(
     undone: Option<&UndoneRun<'_>>,
 ) -> Result<()> {
     let Some(run) = plan.undone() else { return Ok(()) };
-    let created: BTreeSet<&Key> = undone
-        .iter()
-        .flat_map(|undone| &undone.writes)
-        .filter(|write| write.action == ActionKind::Create)
-        .map(|write| write.key)
-        .collect();
+    let writes = undone.iter().flat_map(|undone| &undone.writes);
+    let creates = writes.filter(|write| write.action == ActionKind::Create);
+    let created: BTreeSet<&Key> = creates.map(|write| write.key).collect();
     let Some(key) = plan.unowned_deletes().find(|key| !created.contains(key)) else { return Ok(()) };
     let reason = match is_kept {
         true => format!("run {run} did not create it"),

@@ -390,10 +390,8 @@ pub fn named_state(context: &Context) -> Option<(&str, &'static str)> {
 fn lease_timing(environment: &ProcessEnvironment) -> Result<LeaseTiming> {
     const NAME: &str = "TRUEUP_STATE_LEASE";
     let Some(text) = environment.variable(NAME) else { return Ok(LeaseTiming::default()) };
-    text.parse()
-        .ok()
-        .and_then(LeaseTiming::of_seconds)
-        .ok_or_else(|| error!(Usage, "`{NAME}` is `{text}`; it must be 1 to 600 seconds"))
+    let timing = text.parse().ok().and_then(LeaseTiming::of_seconds);
+    timing.ok_or_else(|| error!(Usage, "`{NAME}` is `{text}`; it must be 1 to 600 seconds"))
 }
 
 /// A journal that cannot be read or written.
@@ -404,12 +402,10 @@ pub fn store_failed(context: &Context, error: JournalError) -> CommandError {
 /// The same with the exit status that the command has for it.
 pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -> CommandError {
     let hint = match &error {
-        JournalError::State(error) | JournalError::Lease(LeaseError::Store(error)) => Some(
-            error
-                .hint()
-                .unwrap_or("check the address (`--state` or `TRUEUP_STATE`), and that the bucket answers")
-                .to_owned(),
-        ),
+        JournalError::State(error) | JournalError::Lease(LeaseError::Store(error)) => {
+            let other = "check the address (`--state` or `TRUEUP_STATE`), and that the bucket answers";
+            Some(error.hint().unwrap_or(other).to_owned())
+        }
         JournalError::Lease(LeaseError::Held(holder)) => Some(release_hint(&holder.run, &context.call.settings())),
         JournalError::Superseded { .. } => Some("plan again: the new plan says what is left".to_owned()),
         JournalError::Resumed { by, .. } => {

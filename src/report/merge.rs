@@ -241,10 +241,9 @@ fn alike<'i>(ids: impl Iterator<Item = &'i StackId>) -> BTreeSet<(String, Option
 
 /// The entry that counts: the newest check, if there are several. One that was skipped, as often as it was, is none.
 fn the_one(found: Found, stack: &str, problems: &mut Vec<InputProblem>) -> SavedResult {
-    let (skipped, mut results): (Found, Found) = found
-        .into_iter()
-        .filter(|(_, result)| !matches!(result, Err(NoResult::Elsewhere)))
-        .partition(|(_, result)| matches!(result, Err(NoResult::Skipped(_))));
+    let found = found.into_iter().filter(|(_, result)| !matches!(result, Err(NoResult::Elsewhere)));
+    let (skipped, mut results): (Found, Found) =
+        found.partition(|(_, result)| matches!(result, Err(NoResult::Skipped(_))));
     if results.len() > 1 {
         let files: Vec<&str> = results.iter().map(|(file, _)| file.as_str()).collect();
         let message = format!("{} have a result for it: the newest check is shown", files.join(" and "));

@@ -38,10 +38,8 @@ pub(super) fn settings_in(directory: &str) -> String {
 pub fn report(annotations: &[Annotation], fallback: &str) -> String {
     let shown = Shown::of(annotations, fallback);
     let rules: BTreeSet<Finding> = shown.results.iter().map(|(annotation, _)| annotation.finding).collect();
-    let rules: Vec<Json> = rules
-        .into_iter()
-        .map(|finding| json!({"id": finding.id(), "shortDescription": {"text": finding.meaning()}}))
-        .collect();
+    let rule = |finding: Finding| json!({"id": finding.id(), "shortDescription": {"text": finding.meaning()}});
+    let rules: Vec<Json> = rules.into_iter().map(rule).collect();
     let mut run = json!({
         "tool": {"driver": {"name": "trueup", "version": env!("CARGO_PKG_VERSION"), "rules": rules}},
         "columnKind": "unicodeCodePoints",

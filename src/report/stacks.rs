@@ -205,17 +205,12 @@ impl StackEntry {
         });
         // git reads what is behind `--` as a pattern, which could take the settings of other stacks as well.
         let literal = if self.directory.contains(['*', '?', '[', ':']) { " --literal-pathspecs" } else { "" };
-        [
-            format!("git{literal} checkout {} -- {settings}", safe::shell(commit)),
-            match &self.by_hand {
-                Some(what) => format!("# set {what} in {settings} by hand, wherever it has others"),
-                None => format!("printf '\\n{ALLOW_EMPTY}\\n' >> {settings}"),
-            },
-        ]
-        .into_iter()
-        .chain(kinds)
-        .chain(environments.into_iter().map(apply))
-        .collect()
+        let checkout = format!("git{literal} checkout {} -- {settings}", safe::shell(commit));
+        let empty = match &self.by_hand {
+            Some(what) => format!("# set {what} in {settings} by hand, wherever it has others"),
+            None => format!("printf '\\n{ALLOW_EMPTY}\\n' >> {settings}"),
+        };
+        [checkout, empty].into_iter().chain(kinds).chain(environments.into_iter().map(apply)).collect()
     }
 }
 

@@ -29,11 +29,10 @@ impl Execute for FmtArgs {
         let formatted = self.paths.iter().map(of_path).collect::<Result<Vec<_>, _>>()?;
         // A hook passes every file that was changed; a directory without any is a mistake.
         let none = self.paths.iter().zip(&formatted).filter(|(_, one)| one.files == 0 && !one.is_whole);
-        let none: Vec<String> = none
-            .map(|(path, one)| {
-                format!("`{}` contains no file of the stack in `{}`", path.display(), one.root.display())
-            })
-            .collect();
+        let words = |path: &Path, root: &Path| {
+            format!("`{}` contains no file of the stack in `{}`", path.display(), root.display())
+        };
+        let none: Vec<String> = none.map(|(path, one)| words(path, &one.root)).collect();
         match none.first() {
             Some(first) if none.len() == formatted.len() && self.paths.iter().any(|path| path.is_dir()) => {
                 return Err(error!(Invalid, "{first}").hint("nothing was formatted"));

@@ -122,10 +122,8 @@ fn read_directory(path: &Path) -> Result<Vec<Document>> {
             .hint(STATE_HINT)
             .hint("nothing was written"));
     }
-    names
-        .iter()
-        .map(|name| read(&path.join(name), &directory.read(name, limit::SAVED).with_status(ExitStatus::Failed)?))
-        .collect()
+    let bytes = |name: &str| directory.read(name, limit::SAVED).with_status(ExitStatus::Failed);
+    names.iter().map(|name| read(&path.join(name), &bytes(name)?)).collect()
 }
 
 fn read(path: &Path, bytes: &[u8]) -> Result<Document> {

@@ -65,12 +65,10 @@ impl Execute for StacksListArgs {
             let removed: Vec<StackEntry> =
                 changed.removed.into_iter().filter_map(|stack| selected(&selector, stack)).collect();
             is_found |= !removed.is_empty();
-            stacks = stacks
-                .into_iter()
-                .zip(changed.stacks)
-                .filter_map(|(stack, change)| change.map(|change| StackEntry { change: Some(change), ..stack }))
-                .chain(removed)
-                .collect();
+            let with_change = |(stack, change): (StackEntry, Option<_>)| {
+                change.map(|change| StackEntry { change: Some(change), ..stack })
+            };
+            stacks = stacks.into_iter().zip(changed.stacks).filter_map(with_change).chain(removed).collect();
             stacks.sort_by(|a, b| a.directory.cmp(&b.directory));
         }
         if let Some(directory) = without {

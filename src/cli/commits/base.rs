@@ -334,11 +334,8 @@ impl BaseTarget {
         let url = other.base_url.as_deref().map(plain);
         let is_service = self.services.as_ref().zip(url).is_none_or(|(services, url)| services.contains(&url));
         let theirs = &other.namespaces;
-        let is_namespace = self
-            .namespaces
-            .as_ref()
-            .is_none_or(|listed| theirs.is_empty() || theirs.iter().any(|namespace| listed.contains(namespace)));
-        is_service && is_namespace
+        let is_in = |listed: &BTreeSet<Namespace>| theirs.is_empty() || theirs.iter().any(|one| listed.contains(one));
+        is_service && self.namespaces.as_ref().is_none_or(is_in)
     }
 }
 

@@ -115,12 +115,9 @@ impl Search<'_> {
             return Ok(BTreeSet::new());
         }
         let changed = self.repository.changed(&[(Some(commit), head)])?;
-        let after: Vec<(&str, &str)> = changed
-            .iter()
-            .flatten()
-            .filter(|file| is_definition_path(&file.path))
-            .filter_map(|file| Some((file.path.as_str(), file.after.as_deref()?)))
-            .collect();
+        let changed = changed.iter().flatten().filter(|file| is_definition_path(&file.path));
+        let after = changed.filter_map(|file| Some((file.path.as_str(), file.after.as_deref()?)));
+        let after: Vec<(&str, &str)> = after.collect();
         let objects: Vec<&str> = after.iter().map(|(_, object)| *object).collect();
         let (texts, wanted) = (self.repository.blobs(&objects)?, WantedKeys::new(keys));
         let files = after.iter().zip(&texts);

@@ -113,10 +113,8 @@ impl CommitLookup<'_> {
             }
             let target = declared::target(entry, &target).ok_or_else(|| unreadable(entry))?;
             let is_reached = |other: &&TreeEntry| {
-                other
-                    .path
-                    .strip_prefix(&target)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || target.is_empty())
+                let rest = other.path.strip_prefix(&target);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || target.is_empty())
             };
             let reached: Vec<&TreeEntry> = all.iter().filter(is_reached).collect();
             if reached.is_empty() || reached.iter().any(|other| other.kind != EntryKind::File) {

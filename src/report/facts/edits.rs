@@ -88,14 +88,12 @@ pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     } else {
         vec![ValueEdit::new(field.to_string(), unit::text(before), unit::text(after))]
     };
-    edits
-        .into_iter()
-        .map(|edit| {
-            // What is gone has no line; at its index the file has another item.
-            let place = edit.after.as_ref().and_then(|_| places.get(&edit.name)).or(place.as_ref()).cloned();
-            ValueEdit { cause: Some(*cause), attribution: *attribution, changed_here: *changed_here, place, ..edit }
-        })
-        .collect()
+    let attributed = |edit: ValueEdit| {
+        // What is gone has no line; at its index the file has another item.
+        let place = edit.after.as_ref().and_then(|_| places.get(&edit.name)).or(place.as_ref()).cloned();
+        ValueEdit { cause: Some(*cause), attribution: *attribution, changed_here: *changed_here, place, ..edit }
+    };
+    edits.into_iter().map(attributed).collect()
 }
 
 impl ValueEdit {

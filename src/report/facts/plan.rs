@@ -122,16 +122,14 @@ pub fn whose(plans: &[&Plan]) -> Vec<(usize, &'static str)> {
     let number = |is: &dyn Fn((Attribution, bool)) -> bool| sides.iter().filter(|one| is(**one)).count();
     let of = |side: Attribution| number(&|one| one.0 == side);
     let drift = of(Attribution::Drift);
-    [
+    let all = [
         (number(&|one| one == (Attribution::ThisChange, false)), "of this change"),
         (number(&|one| one == (Attribution::ThisChange, true)), "with more than this change"),
         (drift, if drift == 1 { "reverts what was changed outside" } else { "revert what was changed outside" }),
         (of(Attribution::PendingOnBase), "pending on base"),
         (of(Attribution::BehindBase), "behind base"),
-    ]
-    .into_iter()
-    .filter(|(number, _)| *number > 0)
-    .collect()
+    ];
+    all.into_iter().filter(|(number, _)| *number > 0).collect()
 }
 
 /// What an apply of these plans does and what it leaves, in a line, with `more` behind it; empty where there is nothing

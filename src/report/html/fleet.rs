@@ -41,17 +41,14 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
 
 /// The state of each stack, or how many stacks have which, if that is shorter.
 fn facts(fleet: &Fleet<'_>) -> Vec<Line<'static>> {
-    if fleet.parts.len() <= NAMES {
-        return fleet
-            .checks()
-            .map(|(part, _)| line![code(part.name().into_owned()), ": ", part.state().words(fleet.command)])
-            .chain((fleet.elsewhere() > 0).then(|| {
-                line![Line::count(fleet.elsewhere(), "stack"), ": ", StackState::Elsewhere.words(fleet.command)]
-            }))
-            .collect();
+    let fact = |what: Line<'static>, state: StackState| line![what, ": ", state.words(fleet.command)];
+    let number = |(number, state)| fact(Line::count(number, "stack"), state);
+    if fleet.parts.len() > NAMES {
+        return fleet.states().map(number).collect();
     }
-    let states = fleet.states();
-    states.map(|(number, state)| line![Line::count(number, "stack"), ": ", state.words(fleet.command)]).collect()
+    let checks = fleet.checks().map(|(part, _)| fact(line![code(part.name().into_owned())], part.state()));
+    let elsewhere = Some((fleet.elsewhere(), StackState::Elsewhere)).filter(|(stacks, _)| *stacks > 0);
+    checks.chain(elsewhere.map(number)).collect()
 }
 
 /// What is missing or wrong in the files of a merged report, and the stacks of which nothing is known.

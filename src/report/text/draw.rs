@@ -213,10 +213,8 @@ pub(in crate::report) fn headings(table: &Table<'_>, widths: &Widths, view: &Tex
 pub(in crate::report) fn rows(table: &Table<'_>, widths: &Widths, view: &TextView) -> String {
     let lines = |cells: &Vec<Line<'_>>| {
         let row = format!("{:1$}{2}\n", "", table.indent, row(cells.iter(), (table, widths), view));
-        let below = cells
-            .iter()
-            .skip(table.columns.len())
-            .map(|line| format!("{:1$}  {2}\n", "", table.indent, view.line(line)));
+        let below = cells.iter().skip(table.columns.len());
+        let below = below.map(|line| format!("{:1$}  {2}\n", "", table.indent, view.line(line)));
         below.fold(row, |row, line| row + &line)
     };
     table.rows.iter().map(lines).collect()
