@@ -10,8 +10,8 @@ use super::facts::reason::{block_reason, of_cause, of_edit, reason, reason_since
 use super::line::moment;
 use crate::drift::{AcknowledgementStatus, Check};
 use crate::load::{Diagnostic, Severity};
-use crate::model::{SourceLocation, words};
 use crate::model::policy::{Direction, SettingChange};
+use crate::model::{SourceLocation, words};
 use crate::plan::{Action, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, GuardName, Note, Plan};
 
 /// One remark at one place, for programs that draw remarks beside the source.

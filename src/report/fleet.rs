@@ -381,9 +381,7 @@ impl<'a> Fleet<'a> {
         let plans: Vec<&Plan> = self.plans().collect();
         let labels = ["Apply exactly these:", "Apply exactly these, once it is allowed:"];
         facts::applying(&plans, facts::alone(&plans), labels, |alone| match alone {
-            Some(alone) => {
-                format!("trueup apply {call} {ONLY_THIS_CHANGE} --digest {}", to_apply(alone.iter()))
-            }
+            Some(alone) => format!("trueup apply {call} {ONLY_THIS_CHANGE} --digest {}", to_apply(alone.iter())),
             None => format!("trueup apply {call} --digest {}", to_apply(plans.iter().copied())),
         })
     }

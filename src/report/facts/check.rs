@@ -235,13 +235,9 @@ pub fn acknowledged<'a>(check: &'a Check) -> Vec<Line<'a>> {
         let is_unknown = |field: &Field| Field::of_kind(one.object.kind, &field.to_string()).is_none();
         let status = match entry.status {
             AcknowledgementStatus::Silences => line!["accepted until ", until()],
-            AcknowledgementStatus::Expired => {
-                line![styled(Role::Wrong, "EXPIRED"), " on ", until()]
-            }
+            AcknowledgementStatus::Expired => line![styled(Role::Wrong, "EXPIRED"), " on ", until()],
             AcknowledgementStatus::Moved => line!["drifted on to another value"],
-            AcknowledgementStatus::Unneeded if one.field.as_ref().is_some_and(is_unknown) => {
-                line!["unknown field"]
-            }
+            AcknowledgementStatus::Unneeded if one.field.as_ref().is_some_and(is_unknown) => line!["unknown field"],
             AcknowledgementStatus::Unneeded => line!["no longer needed"],
             AcknowledgementStatus::NotChecked => line!["not looked at by this check"],
         };

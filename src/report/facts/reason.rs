@@ -220,9 +220,7 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
         Unchangeable::Immutable { path } => {
             line![code(path), " cannot change after the create: the object has to be deleted and created anew"]
         }
-        Unchangeable::UnknownOption { path } => {
-            line![code(path), " may be its target and is not known to this trueup"]
-        }
+        Unchangeable::UnknownOption { path } => line![code(path), " may be its target and is not known to this trueup"],
         Unchangeable::DefinersUnknown { reason } => {
             line!["whether another stack defines it is unknown: ", foreign(reason)]
         }
