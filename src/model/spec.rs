@@ -92,11 +92,6 @@ impl Spec {
         names.into_iter()
     }
 
-    /// Whether it has a unit that may refer to other objects.
-    pub fn refers(&self) -> bool {
-        self.kind.message().refers() && self.names().any(|name| refers(self.kind.message(), name))
-    }
-
     /// Its units that may refer to other objects.
     pub fn referring(&self) -> impl Iterator<Item = (&str, Json)> {
         let units = self.units.iter().filter(|unit| refers(self.kind.message(), &unit.name));
