@@ -5,7 +5,7 @@ use crate::api::{CurrentObject, CurrentState};
 use crate::kind::{self, Flag};
 use crate::model::{Field, Object, ReferredDelete, RelatedObject};
 use crate::plan::{Action, BeforeImage};
-use crate::run::{ChangeResult, ObjectBody, WriteRequest};
+use crate::run::{ChangeResult, Confirmation, ObjectBody, WriteRequest};
 
 /// A write, and the object as the GET before it saw it; a create has none.
 pub(super) type DecidedWrite = (WriteRequest, Option<BeforeImage>);
@@ -36,11 +36,20 @@ pub(super) fn create_after_read(target: &TargetState<'_>, now: &CurrentState) ->
     match now {
         CurrentState::Absent => create(target),
         CurrentState::Object(seen) if target.is_met(&seen.live.endpoint) && !seen.live.deleting => {
-            Err(ChangeResult::AlreadyDone)
+            Err(met(target, &seen.live.endpoint))
         }
         CurrentState::Object(seen) if is_adoptable(target, seen) => replaced(target, seen),
         CurrentState::Object(seen) => conflict(target, &created_by(target, now), Some(&seen.live.endpoint)),
         CurrentState::Unsupported(_) => conflict(target, CREATED, None),
+    }
+}
+
+/// The result where live is as wanted: another client made it so, or a try of this run that was refused for its pace and
+/// made all the same, as by a gateway that sent it twice.
+fn met(target: &TargetState<'_>, now: &Object) -> ChangeResult {
+    match target.is_by_this_run(now) {
+        Some(true) => ChangeResult::Done { confirmation: Confirmation::Unguarded, by_reading: true, adopted: false },
+        _ => ChangeResult::AlreadyDone,
     }
 }
 
@@ -91,7 +100,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
     let (live, endpoint) = (&seen.live, &seen.live.endpoint);
     touchable(target, seen)?;
     if target.is_met(endpoint) {
-        return Err(ChangeResult::AlreadyDone);
+        return Err(met(target, endpoint));
     }
     if live.uid != before.uid {
         return conflict(target, RECREATED, Some(endpoint));
