@@ -149,8 +149,7 @@ impl Serialize for Exact<'_> {
             Json::Object(map) => {
                 let parts: BTreeMap<String, &RawValue> = serde_json::from_str(read).unwrap_or_default();
                 // A key that the model knows may have been written in its other spelling.
-                let other = |key: &str| parts.iter().find(|(read, _)| kind::snake(read) == key).map(|(_, part)| part);
-                let part = |key: &String| parts.get(key).or_else(|| other(key)).copied();
+                let part = |key: &String| parts.get(key).or_else(|| parts.get(&kind::camel(key))).copied();
                 to.collect_map(map.iter().map(|(key, value)| (key, Exact { value, read: part(key) })))
             }
             Json::Array(items) => {

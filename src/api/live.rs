@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::wire::whole_characters;
-use crate::kind::{self, KindName, Message, snake};
+use crate::kind::{self, KindName, Message};
 use crate::model::{
     Json, JsonTree, Key, ListRead, LiveItem, LiveObject, Name, Namespace, RelatedObject, Scope, Spec, UnknownField,
     UnsupportedItem, WireMetadata, neutral, share,
@@ -366,18 +366,18 @@ fn strip(message: &Message, tree: &mut Json, path: &mut String, unknown: &mut Ve
         }
         Json::Object(map) => {
             let is_chosen = |(key, value): (&String, &Json)| {
-                !value.is_null() && value != "" && message.group_of(&snake(key)).is_some()
+                !value.is_null() && value != "" && message.group_of(&message.spelled(key)).is_some()
             };
             let is_open = !message.groups.is_empty() && !map.iter().any(is_chosen);
             map.retain(|key, value| {
-                let known = message.field(&snake(key));
+                let known = message.field(&message.spelled(key));
                 if known.is_none() && !kind::is_zero(value) {
                     unknown.push(UnknownField { path: neutral(&format!("{path}.{key}"), 200), blocks: is_open });
                 }
                 known.is_some()
             });
             for (key, value) in map.iter_mut().filter(|(_, value)| value.is_object() || value.is_array()) {
-                let key = snake(key);
+                let key = message.spelled(key);
                 let Some(below) = message.field(&key).and_then(kind::Field::message) else { continue };
                 let before = unknown.len();
                 path.push('.');

@@ -481,10 +481,12 @@ impl Message {
 
     /// A key of it as the service writes it: in snake case, but for a field that has another name (`queryParameters`).
     pub fn spelled<'k>(&self, key: &'k str) -> Cow<'k, str> {
-        match snake(key) {
-            Cow::Owned(_) if self.field(key).is_some() => key.into(),
-            snake => snake,
+        let snake = snake(key);
+        if self.field(&snake).is_some() {
+            return snake;
         }
+        // A digit has no case: `consecutive5xx` is `consecutive_5xx`.
+        self.fields.iter().find(|field| camel(field.name) == key).map_or(snake, |field| field.name.into())
     }
 
     /// The entry of a key of it, however that is spelled.

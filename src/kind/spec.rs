@@ -4,7 +4,6 @@
 //! A **unit** is a field of the spec, or an exclusive group of it as a whole: the unit of causes, digests and
 //! conflicts. Its value is that of the field; of a group an object of its one option.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value as Json};
@@ -99,7 +98,7 @@ pub(super) fn is_zero_of(field: &Field, value: &Json) -> bool {
 
 /// Brings the keys of a message into their canonical form.
 pub(super) fn tidy(message: &Message, keys: &mut Map<String, Json>, zeros: Zeros) {
-    if keys.keys().any(|key| matches!(message.spelled(key), Cow::Owned(_))) {
+    if keys.keys().any(|key| message.spelled(key) != *key) {
         let spelled = |(key, value): (String, Json)| (message.spelled(&key).into_owned(), value);
         *keys = std::mem::take(keys).into_iter().map(spelled).collect();
     }

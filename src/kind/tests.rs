@@ -97,6 +97,16 @@ fn a_key_is_spelled_as_the_service_names_the_field_of_its_message() {
     let spelled = |id: &str| message(id).spelled("queryParameters").into_owned();
     assert_eq!(spelled("views.common_waf.ValidationPropertySetting"), "queryParameters");
     assert_eq!(spelled("cdn_cache_rule.CDNCacheRuleExpression"), "query_parameters");
+    // A digit has no case: `consecutive5xx` is `consecutive_5xx`.
+    for (id, message) in all().flat_map(Kind::messages) {
+        for Field { name, .. } in &message.fields {
+            assert_eq!(
+                (message.spelled(&camel(name)), message.spelled(name)),
+                ((*name).into(), (*name).into()),
+                "{id}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::diagnostic::Diagnostic;
 use super::fields::{FieldProblem, Fields};
 use super::item::{Item, MapEntry, TextSpan};
 use super::suggestion::did_you_mean;
-use crate::kind::{KindName, snake};
+use crate::kind::{KindName, camel, snake};
 use crate::model::{Object, Problem, SERVICE_KEYS, SealedSecrets, Segment};
 
 /// The key of a document that removes a definition.
@@ -96,7 +96,7 @@ pub(super) fn located(problem: &Problem, root: &Item<'_>) -> Diagnostic {
     for (depth, key) in keys.iter().enumerate() {
         // The keys below these are free texts.
         let is_free = matches!(keys[..depth], ["metadata", "labels" | "annotations"]);
-        let same = |entry: &&MapEntry<'_>| entry.key == *key || (!is_free && snake(&entry.key) == *key);
+        let same = |entry: &&MapEntry<'_>| entry.key == *key || (!is_free && entry.key == camel(key));
         let Some(entry) = item.entries().iter().find(same) else {
             return key_at.error(&problem.message, &problem.label);
         };

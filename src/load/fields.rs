@@ -167,7 +167,8 @@ impl Decoder {
     /// The key of the mapping that an unknown key of `place` belongs under: below that place, or else anywhere in the spec.
     fn home(&self, place: &Place<'_, '_>, key: &str) -> Option<&'static str> {
         let kind = self.kind?.kind();
-        let is_given = |name: &str| place.item.entries().iter().any(|entry| snake(&entry.key) == name);
+        let is_given =
+            |name: &str| place.item.entries().iter().any(|entry| entry.key == name || entry.key == camel(name));
         let below = || kind.home(place.path.iter().filter_map(Segment::key), key, is_given);
         let home = match kind::metadata().field(key) {
             Some(_) if place.path.len() < 2 => Some("metadata"),
@@ -263,13 +264,9 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
 
     /// The fields of a message that are written, in the order of the text.
     pub(super) fn described(&mut self, message: &'static Message) -> Vec<(&'static Field, &'i MapEntry<'s>)> {
-        let field_of = |key: &str| {
-            // A digit has no case: `consecutive5xx` is `consecutive_5xx`.
-            message.field(&snake(key)).or_else(|| message.fields.iter().find(|field| camel(field.name) == key))
-        };
         let mut written: Vec<(&Field, &'i MapEntry<'s>)> = Vec::with_capacity(self.taken.len());
         for (at, entry) in self.place.item.entries().iter().enumerate() {
-            let Some(field) = field_of(&entry.key) else { continue };
+            let Some(field) = message.field(&message.spelled(&entry.key)) else { continue };
             self.taken[at] = true;
             match written.iter().find(|(first, _)| first.name == field.name) {
                 Some((_, first)) => self.twice(field.name, first, entry),

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::map::{Entry, Map};
 
-use crate::kind::{self, Field, FieldKind, Flag, Message, Part, snake};
+use crate::kind::{self, Field, FieldKind, Flag, Message, Part};
 use crate::model::Json;
 
 /// Reads a message.
@@ -36,7 +36,7 @@ impl<'de> Visitor<'de> for MessageSeed {
         let (mut values, mut nulls) = (Map::new(), Vec::new());
         let mut chosen: Vec<&str> = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
-            let field = message.field(&snake(&key)).ok_or_else(doubt)?;
+            let field = message.field(&message.spelled(&key)).ok_or_else(doubt)?;
             // What has a note, and what is sealed.
             let is_plain = ![Flag::ReadOnly, Flag::Secret, Flag::Deprecated].iter().any(|flag| field.is(*flag));
             if !is_plain || nulls.contains(&field.name) {

@@ -151,17 +151,17 @@ impl DescribedKind {
 /// # Errors
 /// There is no such field.
 pub fn explain(path: &str) -> Option<Result<Described, UnknownField>> {
-    let mut keys: Vec<String> = path.split('.').map(|key| snake(key).into_owned()).collect();
-    if matches!(keys.first()?.as_str(), "spec" | "metadata") {
-        keys.insert(0, kind::ENDPOINT.to_owned());
+    let mut keys: Vec<&str> = path.split('.').collect();
+    if matches!(*keys.first()?, "spec" | "metadata") {
+        keys.insert(0, kind::ENDPOINT);
     }
-    let kind = kind::find(&keys[0])?;
+    let kind = kind::find(&snake(keys[0]))?;
     Some(described(kind, &keys[1..]))
 }
 
 /// The field with these keys below a kind, and those below it; of the kind alone those of its spec.
-fn described(kind: &Kind, keys: &[String]) -> Result<Described, UnknownField> {
-    let (part, keys) = keys.split_first().map_or(("spec", keys), |(part, keys)| (part.as_str(), keys));
+fn described(kind: &Kind, keys: &[&str]) -> Result<Described, UnknownField> {
+    let (part, keys) = keys.split_first().map_or(("spec", keys), |(part, keys)| (*part, keys));
     let mut message = match part {
         "spec" => kind.message(),
         "metadata" => kind::metadata(),
@@ -173,9 +173,10 @@ fn described(kind: &Kind, keys: &[String]) -> Result<Described, UnknownField> {
     let mut above = format!("{}.{part}", kind.name);
     let mut found = None;
     for key in keys {
+        let key = &*message.spelled(key);
         let Some(field) = message.field(key) else {
             let known = message.fields.iter().map(|field| field.name.to_owned()).collect();
-            return Err(UnknownField { above, key: key.clone(), known });
+            return Err(UnknownField { above, key: key.to_owned(), known });
         };
         let described = DescribedField::new(&above, field, message.group_of(key));
         above.clone_from(&described.path);

@@ -1,12 +1,11 @@
 //! What a text means apart from the order and the spelling of its keys, and which comments it contains: what must be the
 //! same before and after a text is formatted.
 
-use std::borrow::Cow;
 use std::iter::zip;
 
 use granit_parser::{Event, Options, Parser};
 
-use crate::kind::snake;
+use crate::kind::camel;
 use crate::load::tree::{AliasTarget, NodeId, NodeShape, TextStyle, Tree};
 
 /// The text of a scalar.
@@ -62,8 +61,8 @@ impl Document<'_, '_> {
 }
 
 /// The keys of a mapping, sorted, and their values. One with another key than a text is not formatted: of that, every node.
-fn content<'t>(tree: &'t Tree<'_>, entries: &[(NodeId, NodeId)]) -> (Vec<Cow<'t, str>>, Vec<NodeId>) {
-    let named = entries.iter().map(|(key, value)| Some((snake(text(tree, *key)?), *value)));
+fn content(tree: &Tree<'_>, entries: &[(NodeId, NodeId)]) -> (Vec<String>, Vec<NodeId>) {
+    let named = entries.iter().map(|(key, value)| Some((camel(text(tree, *key)?), *value)));
     let Some(mut named) = named.collect::<Option<Vec<_>>>() else {
         return (Vec::new(), entries.iter().flat_map(|(key, value)| [*key, *value]).collect());
     };

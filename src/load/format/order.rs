@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::meaning;
-use crate::kind::{KindName, place_in_file, snake};
+use crate::kind::{KindName, place_in_file};
 use crate::load::level::Level;
 use crate::load::splice::{Splice, line_end, line_start, own_comments_above, spliced_part};
 use crate::load::tree::{NodeId, NodeShape, Tree};
@@ -27,7 +27,7 @@ pub(super) fn edits(tree: &Tree<'_>, text: &str) -> Vec<Splice> {
 struct Entry {
     key: NodeId,
     value: NodeId,
-    /// In snake case.
+    /// As the service writes it.
     name: String,
 }
 
@@ -48,7 +48,7 @@ impl Writer<'_> {
                 let entries = entries.iter().map(|(key, value)| Entry {
                     key: *key,
                     value: *value,
-                    name: meaning::text(self.tree, *key).map(|key| snake(key).into_owned()).unwrap_or_default(),
+                    name: meaning::text(self.tree, *key).map(|key| level.spelled(key).into_owned()).unwrap_or_default(),
                 });
                 let entries: Vec<Entry> = entries.collect();
                 // What replaces a key that `<<` merges has its spelling.

@@ -155,6 +155,10 @@ spec:
   use_tls: {use_mtls: {tls_certificates: [{private_key: {blindfoldSecretInfo: {location: a}}}]}}
 ";
     assert_eq!(formatted(before), after);
+    let cluster =
+        "kind: cluster\nmetadata: {name: a, namespace: shop}\nspec:\n  outlierDetection: {consecutive5xx: 3}\n";
+    let after = cluster.replace("outlierDetection: {consecutive5xx", "outlier_detection: {consecutive_5xx");
+    assert_eq!(formatted(cluster), after);
 }
 
 #[test]

@@ -87,6 +87,29 @@ spec:
 }
 
 #[test]
+fn a_key_with_a_digit_is_one_field_in_both_spellings() {
+    let service = Service::start();
+    let head = "kind: cluster\nmetadata: {name: edge, namespace: shop}\nspec:\n";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "namespaces: [shop]\nenvironments: {prod: {stack: shop, overlay: o}}\n")
+        .file("edge.yaml", &format!("{head}  outlierDetection:\n    consecutive5xx: 3\n    interval: 1000\n"))
+        .file("o/edge.yaml", &format!("{head}  outlier_detection: {{consecutive_5xx: null}}\n"));
+    let planned = || {
+        let plan = stage.run("plan . --env prod --format json").code(0).json();
+        plan["plan"]["changes"][0]["action"]["create"]["wanted"]["spec"]["outlier_detection"].clone()
+    };
+    assert_eq!(planned(), json!({"interval": 1000}));
+    stage.edit("o/edge.yaml", "null", "7");
+    assert_eq!(planned(), json!({"consecutive_5xx": 7, "interval": 1000}));
+    stage.remove("o/edge.yaml");
+    stage.run("apply . --env prod --yes").code(0).stderr_ignored();
+    stage.edit("edge.yaml", "5xx: 3", "5xx: 4");
+    stage.run("plan . --env prod").code(0).stdout_contains("edge.yaml:5");
+    stage.run("explain cluster.spec.outlierDetection.consecutive5xx").code(0).stdout_contains("consecutive_5xx");
+}
+
+#[test]
 fn what_a_later_overlay_drops_with_its_option_is_not_explained_as_set_back() {
     let settings =
         "namespaces: [shop]\nenvironments:\n  live: {overlay: o/live}\n  prod: {extends: live, overlay: o/prod}\n";
