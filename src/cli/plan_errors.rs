@@ -1,6 +1,8 @@
 //! What is wrong with a plan, as the error of a command: lists that could not be read, and references of definitions that lead
 //! nowhere.
 
+use std::path::PathBuf;
+
 use crate::cli::stacks::{declared, defined_elsewhere};
 use crate::cli::{CommandError, Result, Stack};
 use crate::load::{Diagnostic, Searches, SourceMap};
@@ -48,17 +50,21 @@ pub fn require_references(stack: &Stack<'_>, plan: &Plan) -> Result<()> {
     let (context, places) = (stack.context, SourceMap::new(&stack.loaded));
     let defined: Vec<String> = stack.loaded.desired.definitions.keys().map(Key::to_string).collect();
     let searches = Searches::default();
-    let (top, config) = (declared::top(&stack.loaded.root), &stack.loaded.config);
+    let mut tops = context.tenants.tops.borrow().clone();
+    tops.insert(declared::top(&stack.loaded.root));
     let own = context.environment.directory_from_here(&stack.loaded.root);
     let help = |target: &Key| {
-        let mut elsewhere = defined_elsewhere::keys(context, (&top, None), config, std::slice::from_ref(target));
-        match elsewhere.remove(target) {
-            Some(Ok(directory)) if directory == own => {
+        let definer = |top: &PathBuf| {
+            let (config, key) = (&stack.loaded.config, std::slice::from_ref(target));
+            defined_elsewhere::keys(context, (top, None), config, key).remove(target)?.ok()
+        };
+        match tops.iter().find_map(definer) {
+            Some(directory) if directory == own => {
                 return "another environment of this stack defines it: define it here, or choose that one with --env"
                     .to_owned();
             }
-            Some(Ok(directory)) => return format!("the stack in {directory} defines it: apply that first"),
-            _ => {}
+            Some(directory) => return format!("the stack in {directory} defines it: apply that first"),
+            None => {}
         }
         match searches.nearest(&target.to_string(), defined.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),

@@ -1,7 +1,7 @@
 //! References between objects through the commands: what is missing, what is still needed, circles, and the order.
 
 use super::{CHECK, POOL, change};
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, commit, definition, git};
 
 const POLICY: &str = "kind: service_policy
 metadata: {name: p, namespace: shop}
@@ -171,13 +171,16 @@ fn a_target_that_another_stack_of_the_call_defines_is_not_to_be_defined_again() 
         .file("checks/trueup.yaml", &settings("checks"))
         .file("checks/check.yaml", CHECK)
         .file("pools/trueup.yaml", &settings("pools"))
-        .file("pools/pool.yaml", POOL)
-        .committed();
-    stage
-        .run("plan pools")
-        .code(1)
-        .stderr_contains("`healthcheck:shop/alive` is neither defined nor live")
-        .stderr_contains("the stack in checks defines it: apply that first");
+        .file("pools/pool.yaml", POOL);
+    let refused = |call: &str| {
+        let plan = stage.run(call);
+        plan.code(1).stderr_contains("`healthcheck:shop/alive` is neither defined nor live");
+        plan.stderr_contains("the stack in checks defines it: apply that first");
+    };
+    refused("plan pools checks");
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    refused("plan pools");
     let environments = "{prod: {stack: c-prod}, dev: {stack: c-dev, overlay: dev}}";
     let own = format!("namespaces: [shop]\nkinds: [origin_pool, healthcheck]\nenvironments: {environments}\n");
     stage.write("one/trueup.yaml", &own);
