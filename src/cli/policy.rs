@@ -133,13 +133,11 @@ pub fn permits_transfers(context: &Context, plan: &Plan) -> Result<()> {
     permits(context, |policy| stacks.try_for_each(|name| policy.stack(Some(name))))
 }
 
-/// Whether settings and policy make the changes that a plan from a file or a journal would make. `pruned` are the
-/// namespaces that the call prunes beside those of the settings.
+/// Whether a plan from a file or a journal is of the environment that the call names.
 ///
 /// # Errors
-/// They do not.
-pub async fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: &[Namespace]) -> Result<()> {
-    let again = "plan again with the settings in force";
+/// It is of another one.
+pub fn is_of_environment(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
     let (made, chosen) = (&plan.source.environment, &context.global.env);
     // One that is gone has another name now where the settings are of its stack.
     let is_gone = made.as_ref().is_some_and(|name| config.stack.is_some() && !config.environments.contains_key(name));
@@ -153,6 +151,17 @@ pub async fn permits_changes(context: &Context, config: &Config, plan: &Plan, pr
         let none = || "to apply it: neither --env nor TRUEUP_ENV".to_owned();
         return Err(error.hint(flag.unwrap_or_else(none)).hint("nothing was sent"));
     }
+    Ok(())
+}
+
+/// Whether settings and policy make the changes that a plan from a file or a journal would make. `pruned` are the
+/// namespaces that the call prunes beside those of the settings.
+///
+/// # Errors
+/// They do not.
+pub async fn permits_changes(context: &Context, config: &Config, plan: &Plan, pruned: &[Namespace]) -> Result<()> {
+    is_of_environment(context, config, plan)?;
+    let again = "plan again with the settings in force";
     let record = undone_run(context, plan).await?;
     let undone = record.as_ref().map(RunRecord::undone);
     let undone = undone.filter(|run| (&run.plan.service, &run.plan.stack) == (&plan.service, &plan.stack));

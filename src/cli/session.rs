@@ -422,6 +422,7 @@ pub async fn run_to_change(context: &Context, run: &str, find: FindRun) -> Resul
     if *url == owner.base_url && (sandbox.is_none() || *sandbox == owner.sandbox) {
         return is_of_directory(context, &config, run, record);
     }
+    policy::is_of_environment(context, &config, &record.header.plan)?;
     let place = |sandbox: &Option<String>, url: &str| match sandbox {
         Some(sandbox) => format!("the sandbox {sandbox}"),
         None => url.to_owned(),

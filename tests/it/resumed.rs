@@ -1,7 +1,7 @@
 //! A resume and a rollback take their configuration from `--config` or from the working directory, never
 //! from the place that the journal names.
 
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, TOKEN, definition};
 
 /// A stack in a directory with a blank, applied by two paths, of which one endpoint is left to do.
 fn stage(service: &Service) -> Stage {
@@ -286,6 +286,27 @@ fn a_run_is_undone_in_its_environment_alone() {
     undo("--env same").code(6).stderr_contains("to apply it: neither --env nor TRUEUP_ENV");
     undo("--env live").code(6).stderr_contains("the plan was made without --env");
     undo("").code(0);
+}
+
+#[test]
+fn a_run_of_another_environment_and_service_is_found_by_its_environment() {
+    let services = [Service::start(), Service::start()];
+    let [dev, prod] = services.each_ref().map(Service::url);
+    let settings = format!(
+        "stack: s\nnamespaces: [shop]\nenvironments:\n  dev: {{base_url: '{dev}'}}\n  prod: {{base_url: '{prod}'}}\n"
+    );
+    let stage = Stage::new()
+        .env("TRUEUP_TOKEN", TOKEN)
+        .file("trueup.yaml", &settings)
+        .file("cart.yaml", &definition("shop/cart", 80));
+    stage.run("apply . --env dev --yes --quiet").code(0);
+    let run = stage.run("history --format json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
+    for line in ["rollback", "apply --resume"] {
+        let refused = stage.run(&format!("{line} {run} --env prod --yes"));
+        refused.code(6).stderr_contains("is of the environment `dev`, and the call names the environment `prod`");
+        refused.stderr_contains("--env dev").does_not_say("--base-url");
+    }
+    stage.run(&format!("rollback {run} --env dev --yes --quiet --allow empty-namespace")).code(0);
 }
 
 #[test]
