@@ -266,6 +266,7 @@ fn what_ends_before_its_run_begins_leaves_its_error_where_the_document_of_the_ru
         stage.run(&format!("{line} --write json=run.json")).code(code).stderr_ignored();
         let document: Value = serde_json::from_str(&stage.read("run.json")).expect("JSON");
         assert_eq!((&document["kind"], &document["exit_code"]), (&json!("error"), &json!(code)), "{line}");
+        stage.run("show run.json").code(1).stderr_contains("`run.json` is the error of a command");
         document
     };
     let other = error(&format!("apply . --digest {}", "0".repeat(32)), 6);
@@ -274,6 +275,8 @@ fn what_ends_before_its_run_begins_leaves_its_error_where_the_document_of_the_ru
     error("rollback nothing --yes", 1);
     // What is there of another call is no definition.
     stage.run("apply . --yes --quiet").code(0);
+    stage.run("apply . --yes --quiet --write json=run.json").code(0);
+    stage.run("show run.json").code(1).stderr_contains("`run.json` is the report of a plan");
     // A call that is wrong writes nothing.
     stage.remove("run.json");
     stage.run("apply . --yes --only nothing/* --write json=run.json").code(64).stderr_ignored();

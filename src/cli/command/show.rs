@@ -70,17 +70,27 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
             show_run(arguments, context, &document);
             context.output.message(&format!("digest {digest}, as the file says"));
         }
-        Some("drift" | "fleet") => {
-            return Err(error!(Invalid, "`{}` is a check", path.display())
-                .hint(format!("to show it: trueup fleet report {}", safe::shell(&path.to_string_lossy()))));
-        }
-        _ => {
-            return Err(error!(Invalid, "`{}` is neither a saved plan nor a snapshot nor a run", path.display()).hint(
-                "`trueup plan -o FILE`, `trueup snapshot -o FILE` and `trueup apply --write json=FILE` write such files",
-            ));
-        }
+        other => return Err(not_shown_here(path, other)),
     }
     Ok(())
+}
+
+fn not_shown_here(path: &Path, kind: Option<&str>) -> CommandError {
+    let (what, hint) = match kind {
+        Some("drift" | "fleet") => {
+            ("a check", format!("to show it: trueup fleet report {}", safe::shell(&path.to_string_lossy())))
+        }
+        Some("plan_report") => {
+            ("the report of a plan", "an apply with nothing to change writes it: it made no run".into())
+        }
+        Some("error") => ("the error of a command", "an apply that ended before its run writes it".into()),
+        _ => (
+            "neither a saved plan nor a snapshot nor a run",
+            "`trueup plan -o FILE`, `trueup snapshot -o FILE` and `trueup apply --write json=FILE` write such files"
+                .into(),
+        ),
+    };
+    error!(Invalid, "`{}` is {what}", path.display()).hint(hint)
 }
 
 fn recorded(arguments: &ShowArgs, context: &Context) -> Result<()> {
