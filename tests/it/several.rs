@@ -449,7 +449,7 @@ fn two_environments_that_define_one_endpoint_of_a_service_are_refused() {
     let settings = "namespaces: [shop]\nenvironments:\n  one: {stack: one}\n  two: {stack: two}\n";
     let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("cart.yaml", &definition("shop/cart", 80));
     for line in ["plan . --env all", "drift . --env all"] {
-        stage.run(line).code(1).stderr_contains("`shop/cart` is defined by two stacks");
+        stage.run(line).code(1).stderr_contains("`shop/cart` is defined for two environments of one service");
     }
     // Where nothing names the service yet, each may be for another one.
     let stage = Stage::new().file("trueup.yaml", settings).file("cart.yaml", &definition("shop/cart", 80));

@@ -237,8 +237,14 @@ fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
-            let error = error!(Invalid, "`{}` is defined by two stacks, in {here} and in {there}{more}", keys[0])
-                .hint("remove one of the definitions, or give the stacks different services");
+            let error = match here == there {
+                false => error!(Invalid, "`{}` is defined by two stacks, in {here} and in {there}{more}", keys[0])
+                    .hint("remove one of the definitions, or give the stacks different services"),
+                true => {
+                    error!(Invalid, "`{}` is defined for two environments of one service, in {here}{more}", keys[0])
+                        .hint("give each environment `namespaces:` or a `base_url:` of its own")
+                }
+            };
             done[at] = Err(NoResult::Failed(error));
         }
     }
