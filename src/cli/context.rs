@@ -152,16 +152,27 @@ impl Context {
     /// Prints every problem of definitions or settings at its place, as a compiler does, and returns their sum as the error
     /// of the command.
     pub fn wrong(&self, diagnostics: &Diagnostics) -> CommandError {
-        self.output.unnamed(&self.drawn(diagnostics));
-        self.output.unnamed("");
+        if self.print(diagnostics) {
+            self.output.unnamed("");
+        }
         error!(Invalid, "{}; nothing was sent", diagnostics.summary()).sum().diagnostics(diagnostics.list.clone())
     }
 
     /// Prints what is not wrong and that a person may want to know; `--quiet` leaves it out.
     pub fn remark(&self, diagnostics: &Diagnostics) {
         if !self.global.quiet {
-            self.output.unnamed(&self.drawn(diagnostics));
+            self.print(diagnostics);
         }
+    }
+
+    /// Prints problems, unless another stack of the call has printed just these: environments share files.
+    fn print(&self, diagnostics: &Diagnostics) -> bool {
+        let drawn = self.drawn(diagnostics);
+        let is_new = self.tenants.printed.borrow_mut().insert(drawn.clone());
+        if is_new {
+            self.output.unnamed(&drawn);
+        }
+        is_new
     }
 
     /// The problems as text for stderr, with paths that can be opened from the working directory.
@@ -291,6 +302,8 @@ pub struct DefinedKeys {
 pub struct Tenants {
     /// Where stacks are searched for that may define what another stack of the call deletes.
     pub tops: RefCell<BTreeSet<PathBuf>>,
+    /// The problems that the stacks printed, as they were drawn.
+    printed: RefCell<BTreeSet<String>>,
     tenants: RefCell<BTreeMap<String, Tenant>>,
     /// The embedded service, if the stacks use one.
     pub embedded: Option<EmbeddedService>,

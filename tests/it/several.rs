@@ -461,6 +461,18 @@ fn two_environments_that_define_one_endpoint_of_a_service_are_refused() {
 }
 
 #[test]
+fn what_is_wrong_in_a_file_of_several_environments_is_shown_once() {
+    let settings = "namespaces: [shop]\nenvironments:\n  one: {stack: one}\n  two: {stack: two, overlay: o}\n";
+    let stage =
+        Stage::new().file("trueup.yaml", settings).file("cart.yaml", "metadata: {name: cart}\nspec: {prot: 80}\n");
+    let count = |text: &str| stage.run("validate . --env all").code(1).errors().matches(text).count();
+    assert_eq!(count("unknown field `prot`"), 1);
+    stage.write("cart.yaml", &definition("shop/cart", 80));
+    stage.write("o/cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {prot: 80}\n");
+    assert_eq!(count("unknown field `prot`"), 1);
+}
+
+#[test]
 fn a_saved_plan_does_not_outlive_a_call_that_makes_none_for_its_stack() {
     let service = Service::start();
     let stage = three(&service);
