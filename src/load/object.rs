@@ -423,7 +423,11 @@ impl ObjectReader<'_> {
                 _ => "seal it with the vendor's tool and write it as `blindfold_secret_info`",
             };
             (format!("the secret `{}` is in clear text", place.name()), help.to_owned())
-        } else if value.as_ref().is_some_and(|value| is_empty_envelope(field, value)) {
+        } else if !own.faults.is_empty() && own.faults.iter().all(|fault| fault.diagnostic.is_none()) {
+            // A variable of it was refused, and the error says where.
+            decoder.fault(&place.path, None);
+            return None;
+        } else if own.faults.is_empty() && value.as_ref().is_some_and(|value| is_empty_envelope(field, value)) {
             let help = "write its sealed form as `blindfold_secret_info`; what the service shows of a secret is none";
             (format!("the secret `{}` has no value", place.name()), help.to_owned())
         } else if own.faults.is_empty() {

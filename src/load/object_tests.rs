@@ -231,6 +231,13 @@ fn a_secret_is_sealed_and_nothing_of_it_is_shown() {
     let text = found(&certificate(clear));
     assert!(text[0].starts_with("5: the secret `private_key` is in clear text"), "{text:?}");
     assert!(text[1].starts_with("6: unknown field `prot`"), "{text:?}");
+    // Something is there, although it is not read.
+    for wrong in ["blindfold_secret_info: {lcoation: a}", "blindfold_secret_inf: {location: a}"] {
+        let text = found(&certificate(&format!("  private_key: {{{wrong}}}\n")));
+        assert!(text.len() == 1 && text[0].contains("does not have the form of one"), "{wrong}: {text:?}");
+    }
+    let text = found(&certificate("  private_key: {blindfold_secret_info: {location: \"string:///${key}\"}}\n"));
+    assert!(text.len() == 1 && text[0].contains("variable"), "{text:?}");
     for wrong in ["hunter2", "[hunter2]", "{blindfold_secret_info: hunter2}", "{hunter2: {}}", "5"] {
         let key = format!("  private_key: {wrong}\n");
         let options = LoadOptions::default();
