@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Allowances, Digest, GuardHit, GuardLimits, GuardName, Plan, guard};
+use super::{Allowances, Digest, GuardHit, GuardName, Plan, RunLimits, guard};
 use crate::model::Scope;
 
 /// A plan that was approved: the only thing an apply accepts, and [`Plan::approve`] the only way
@@ -79,7 +79,7 @@ impl Plan {
     /// # Errors
     /// The reason why it may not be applied; the order is unknown reads, digest, guards.
     pub fn approve(&self, consent: Approval<'_>, allow: &Allowances) -> Result<ApprovedPlan<'_>, ApprovalError> {
-        self.approve_within(consent, allow, &GuardLimits::default())
+        self.approve_within(consent, allow, &RunLimits::whole(self))
     }
 
     /// Approves a plan that was read from a file or a journal, whose settings and counts `limits` bound.
@@ -94,7 +94,7 @@ impl Plan {
         &self,
         consent: Approval<'_>,
         allow: &Allowances,
-        limits: &GuardLimits,
+        limits: &RunLimits,
     ) -> Result<ApprovedPlan<'_>, ApprovalError> {
         let lists: Vec<(Scope, String)> =
             self.unknown().map(|(scope, reason)| (scope.clone(), reason.to_owned())).collect();
@@ -112,7 +112,7 @@ impl Plan {
         if !guards.is_empty() {
             return Err(ApprovalError::Guards(guards));
         }
-        let names = self.unallowed(&allow);
+        let names = self.unallowed(&allow, limits);
         if names.is_empty() { Ok(ApprovedPlan(self)) } else { Err(ApprovalError::Changes(names)) }
     }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
-use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardLimits, GuardName, Plan, guard};
+use super::{Action, ActionKind, Allowances, Change, GuardHit, GuardName, Plan, RunLimits, guard};
 use crate::model::Ownership;
 use crate::model::policy::{KeyAllowance, Prune};
 
@@ -29,25 +29,31 @@ impl Plan {
     /// Records which of `allow` an apply of this plan needs, given by `by`. What it does not need is
     /// not recorded, so that a consent that changes nothing does not change the digest.
     pub fn consent(&mut self, allow: &Allowances, by: Option<&str>) {
-        self.allowed = self.given(allow, by).collect();
+        self.allowed = self.given(allow, by, &RunLimits::whole(self)).collect();
     }
 
     /// Records, in a plan that was read, the guards within the limits of its apply and, beside the consents that it has, those
     /// that the apply is given.
-    pub fn consent_to_apply(&mut self, allow: &Allowances, by: Option<&str>, limits: &GuardLimits) {
+    pub fn consent_to_apply(&mut self, allow: &Allowances, by: Option<&str>, limits: &RunLimits) {
         self.guards = guard::hits(self, limits);
         // Those of an earlier apply count for nothing.
         self.allowed.retain(|recorded| !recorded.at_apply);
-        let mut given: Vec<_> = self.given(allow, by).map(|one| RecordedConsent { at_apply: true, ..one }).collect();
+        let given = self.given(allow, by, limits).map(|one| RecordedConsent { at_apply: true, ..one });
+        let mut given: Vec<_> = given.collect();
         given.retain(|one| self.allowed.iter().all(|recorded| recorded.name != one.name));
         self.allowed.append(&mut given);
     }
 
     /// The consents of `allow` that an apply of this plan needs.
-    fn given(&self, allow: &Allowances, by: Option<&str>) -> impl Iterator<Item = RecordedConsent> + use<> {
+    fn given(
+        &self,
+        allow: &Allowances,
+        by: Option<&str>,
+        limits: &RunLimits,
+    ) -> impl Iterator<Item = RecordedConsent> + use<> {
         let guards = self.guards.iter().filter(|guard| allow.guard(guard.name)).map(|guard| guard.name.to_string());
         let keys = self.changes.iter().flat_map(|change| {
-            needed(self, change).filter_map(|name| allow.given(name, &change.key)).collect::<Vec<_>>()
+            needed(self, change, limits).filter_map(|name| allow.given(name, &change.key)).collect::<Vec<_>>()
         });
         let (names, by) = (guards.chain(keys).collect::<BTreeSet<String>>(), by.map(str::to_owned));
         names.into_iter().map(move |name| RecordedConsent { name, by: by.clone(), at_apply: false })
@@ -96,24 +102,24 @@ impl Plan {
 
     /// The consents to single changes that this plan needs and `allow` does not give, as `--allow`
     /// takes them.
-    pub(super) fn unallowed(&self, allow: &Allowances) -> Vec<String> {
+    pub(super) fn unallowed(&self, allow: &Allowances, limits: &RunLimits) -> Vec<String> {
         let mut missing = Vec::new();
         for change in &self.changes {
-            let needed = needed(self, change).filter(|name| !allow.key(*name, &change.key));
+            let needed = needed(self, change, limits).filter(|name| !allow.key(*name, &change.key));
             missing.extend(needed.map(|name| format!("{name}={}", change.key)));
         }
         missing
     }
 }
 
-/// What a change of `plan` needs a consent of its own to, by what its before-image says.
-fn needed(plan: &Plan, change: &Change) -> impl Iterator<Item = KeyAllowance> + use<> {
+/// What a change of `plan` needs a consent of its own to within these limits, by what its before-image says.
+fn needed(plan: &Plan, change: &Change, limits: &RunLimits) -> impl Iterator<Item = KeyAllowance> + use<> {
     let ownership = change.action.before().and_then(|before| Ownership::read(&before.endpoint.annotations));
     let owner = Owner::of(ownership.as_ref(), &change.key, plan.stack.as_deref());
     let protected = change.action.before().is_some_and(|before| before.endpoint.is_protected());
     let (referred, unverified) = match &change.action {
         Action::Delete { referrers, .. } => {
-            let may_be_a_copy = plan.settings.safeguards.prune == Prune::Owned;
+            let may_be_a_copy = limits.safeguards.prune == Prune::Owned;
             let is_unproven = (may_be_a_copy && owner == Owner::Unverified) || matches!(owner, Owner::Moved(_));
             (!referrers.is_empty(), is_unproven && plan.undone().is_none())
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ActionKind, BlockReason, Plan, ScopeRead, Unchangeable};
 use crate::kind::KindName;
-use crate::model::policy::{GuardName, Guards};
+use crate::model::policy::{GuardName, Guards, Safeguards};
 use crate::model::{Key, Namespace, Scope};
 
 /// A guard that refuses the plan until it is allowed by its name.
@@ -70,13 +70,20 @@ impl fmt::Display for GuardHit {
     }
 }
 
-/// What a call knows of its own, where no digest proves what a file says.
-#[derive(Debug, Clone, Default)]
-pub struct GuardLimits {
-    /// The numbers of the guards; the plan's own where there are none.
-    pub guards: Option<Guards>,
-    /// What can be counted at most of a kind in a namespace, by a fresh read.
+/// What decides beside the changes of a plan whether they are made.
+#[derive(Debug, Clone)]
+pub struct RunLimits {
+    /// The settings in force.
+    pub safeguards: Safeguards,
+    /// What can be counted at most of a kind in a namespace, by a fresh read, where no digest proves what a file says.
     pub counts: BTreeMap<Scope, Counts>,
+}
+
+impl RunLimits {
+    /// A plan that this call made, or that its digest vouches for, is taken as it is.
+    pub fn whole(plan: &Plan) -> Self {
+        Self { safeguards: plan.settings.safeguards.clone(), counts: BTreeMap::new() }
+    }
 }
 
 /// What shares of a kind in a namespace are counted of.
@@ -90,8 +97,8 @@ pub struct Counts {
 
 /// The guards of a plan, the whole plan's last. They are computed from the changes and
 /// counts; what the plan itself lists is not read.
-pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
-    let settings = limits.guards.unwrap_or(plan.settings.safeguards.guards);
+pub(super) fn hits(plan: &Plan, limits: &RunLimits) -> Vec<GuardHit> {
+    let settings = limits.safeguards.guards;
     let mut namespaces: BTreeMap<&Namespace, BTreeMap<KindName, ChangeShare>> = BTreeMap::new();
     for (scope, state) in &plan.scope {
         if let ScopeRead::Complete { owned, removable, .. } = state.read {

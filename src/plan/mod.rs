@@ -38,7 +38,7 @@ pub use change::{Action, ActionKind, Attribution, BeforeImage, Change, ChangePla
 pub use conflict::{Conflict, ThreeWay};
 pub use consent::RecordedConsent;
 pub use digest::Digest;
-pub use guard::{Counts, GuardHit, GuardLimits};
+pub use guard::{Counts, GuardHit, RunLimits};
 pub use input::PlanInput;
 pub use movement::{MoveError, MoveInput, hand_over};
 pub use note::Note;
@@ -333,7 +333,7 @@ impl Plan {
 
     /// Computes the guards again, after the changes were altered.
     pub fn guard(&mut self) {
-        self.guards = guard::hits(self, &GuardLimits::default());
+        self.guards = guard::hits(self, &RunLimits::whole(self));
     }
 
     /// How many changes of this kind are planned.

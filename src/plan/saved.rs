@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Action, FORMAT_VERSION, GuardLimits, Plan, guard};
+use super::{Action, FORMAT_VERSION, Plan, RunLimits, guard};
 use crate::model::document::{DocumentError, DocumentFormat, kind_of};
 
 /// A plan as a file contains it.
@@ -83,7 +83,7 @@ impl Plan {
         let Saved { mut plan, digest, .. } = FORMAT.read::<Saved<Plan>>(bytes)?;
         let is_applied = plan.allowed.iter().any(|allowed| allowed.at_apply);
         let is_as_digested = !is_applied && plan.digest().full() == digest;
-        if !is_as_digested || guard::hits(&plan, &GuardLimits::default()) != plan.guards {
+        if !is_as_digested || guard::hits(&plan, &RunLimits::whole(&plan)) != plan.guards {
             return Err(FORMAT.altered().into());
         }
         plan.check().map_err(SavedError::Unsound)?;

@@ -286,6 +286,12 @@ fn an_object_that_may_be_a_copy_is_deleted_only_where_that_is_allowed_again_or_a
     assert_eq!(approve(&world, &["empty-namespace", "unverified=shop/a"]), Ok(()));
     let all = world.with(|world| world.settings.safeguards.prune = Prune::All);
     assert_eq!(approve(&all, &["empty-namespace"]), Ok(()));
+    // What is in force for an apply can be stricter than what the plan was made with.
+    let (plan, mut allow) = (all.plan(), Allowances::default());
+    allow.add("empty-namespace").expect("an allowance");
+    let limits = RunLimits { safeguards: Safeguards::default(), ..RunLimits::whole(&plan) };
+    let refused = plan.approve_within(Approval::Given, &allow, &limits).expect_err("it may be a copy");
+    assert_eq!(refused.consents(), ["unverified=shop/a"]);
 }
 
 #[test]

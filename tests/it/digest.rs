@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use trueup::model::{Namespace, RunId, Scope};
-use trueup::plan::{Action, Allowances, Approval, GuardLimits, Plan, PlanOrigin, PlanSource};
+use trueup::plan::{Action, Allowances, Approval, Plan, PlanOrigin, PlanSource, RunLimits};
 
 use crate::support::{Ran, Service, Stage, definition, removed_and_referred_to};
 
@@ -503,7 +503,7 @@ fn a_plan_edited_in_any_place_is_refused_or_does_what_was_reviewed() {
                         .unwrap_or_else(|| Scope::endpoints(Namespace::parse("shop").expect("a name"))),
                     trueup::plan::Counts { owned: 12, removable: 12 },
                 )]);
-                let limits = GuardLimits { guards: Some(trueup::model::policy::Guards::default()), counts };
+                let limits = RunLimits { safeguards: trueup::model::policy::Safeguards::default(), counts };
                 let much = plan.changes.iter().filter(|change| change.action.before().is_some()).count() > 5;
                 assert!(
                     !much || plan.approve_within(Approval::Given, &Allowances::default(), &limits).is_err(),

@@ -59,6 +59,33 @@ fn a_policy_without_deletes_stops_those_of_a_resume_and_of_a_rollback() {
 }
 
 #[test]
+fn what_may_be_a_copy_is_deleted_from_a_file_or_a_journal_only_as_the_strictest_prune_says() {
+    let service = Service::start();
+    let stage = stage(&service, "prune: owned\n");
+    let settings = stage.read("trueup.yaml");
+    service.change("shop/gone", |object| object["metadata"]["annotations"]["trueup/applied"] = json!("1 x y"));
+    stage.write("trueup.yaml", &format!("{settings}prune: all\n"));
+    stage.run("plan . -o plan.json").code(0);
+    service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
+    stage.run("apply . --yes --quiet").code(1);
+    service.misbehave("rules: []");
+    let needed = "the plan needs consents that nobody gave: unverified=shop/gone";
+    for line in ["apply plan.json --yes", "apply --resume last --yes"] {
+        stage.run(&format!("{line} --policy ../policy.yaml")).code(6).stderr_contains(needed);
+        stage.write("../strict.yaml", "prune: owned\nallow: []\n");
+        let forbidden = stage.run(&format!("{line} --policy ../strict.yaml"));
+        forbidden.code(6).stderr_contains("the policy forbids `--allow unverified=shop/gone`");
+    }
+    stage.write("trueup.yaml", &settings);
+    stage.run("apply plan.json --yes").code(6).stderr_contains(needed);
+    stage.run("apply --resume last --yes").code(6).stderr_contains("to allow it: --allow unverified=shop/gone");
+    assert!(service.has("shop/gone"));
+    let allowed = "apply plan.json --yes --quiet --policy ../policy.yaml --allow unverified=shop/gone";
+    stage.run(allowed).code(0);
+    assert!(!service.has("shop/gone"));
+}
+
+#[test]
 fn a_policy_in_the_repository_is_refused_wherever_a_plan_is_applied_from() {
     let service = Service::start();
     let stage = stage(&service, "{}\n").file(".policy.yaml", "prune: none\n").committed();

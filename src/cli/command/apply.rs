@@ -3,10 +3,11 @@
 
 use crate::cli::args::ApplyArgs;
 use crate::cli::command::prelude::*;
-use crate::cli::run::{self, PendingRun, RunLimits, approval, document};
+use crate::cli::run::{self, PendingRun, approval, document};
 use crate::cli::stacks::targets::{self, Targets};
 use crate::cli::stacks::{defined_elsewhere, rollout};
 use crate::journal;
+use crate::plan::RunLimits;
 use crate::report;
 use crate::report::facts::plan::prune_flags;
 use crate::run::{RunDocument, RunStatus, RunSummary};
@@ -45,7 +46,7 @@ async fn apply_file(arguments: &ApplyArgs, context: &Context, path: &Path, mut p
     defined_elsewhere::refuse(context, &config, &plan)?;
     run::refuse_lost_references(context, &connection, (&plan, &plan)).await?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
-    plan.consent_to_apply(&allow, context.environment.person().as_deref(), &trust.limits);
+    plan.consent_to_apply(&allow, context.environment.person().as_deref(), &trust);
     let decision = &arguments.decision;
     PendingRun { context, decision, plan, connection, allow, view, trust }.approve_and_apply().await
 }
@@ -94,7 +95,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         _ => RunLimits::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
     };
     let (decision, mut plan) = (&arguments.decision, plan.clone());
-    plan.consent_to_apply(&allow, context.environment.person().as_deref(), &trust.limits);
+    plan.consent_to_apply(&allow, context.environment.person().as_deref(), &trust);
     let work = PendingRun { context, decision, plan, connection, allow, view, trust };
     if left > 0
         && let Some(refused) = approval::ask_to_resume(&work, left).await?

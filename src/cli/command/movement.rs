@@ -1,11 +1,11 @@
 //! `move`: transfers live endpoints from one stack to another. It may come before or after their definitions move.
 
 use crate::cli::command::prelude::*;
-use crate::cli::run::{PendingRun, RunLimits};
+use crate::cli::run::PendingRun;
 use crate::cli::stacks::declared;
 use crate::load::Loaded;
 use crate::model::{Desired, Name};
-use crate::plan::{self, MoveError, MoveInput, Note, PlanOrigin, Selection};
+use crate::plan::{self, MoveError, MoveInput, Note, PlanOrigin, RunLimits, Selection};
 use crate::report::fleet;
 
 /// Transfers live objects from one stack to another.

@@ -4,10 +4,10 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::command::prelude::*;
 use crate::cli::commits::secrets;
-use crate::cli::run::{PendingRun, RunLimits};
+use crate::cli::run::PendingRun;
 use crate::cli::stacks::defined_elsewhere;
 use crate::journal;
-use crate::plan::{self, MatchedFilters, RollbackInput, Selection, UnmatchedFilter};
+use crate::plan::{self, MatchedFilters, RollbackInput, RunLimits, Selection, UnmatchedFilter};
 use crate::run::RunRecord;
 
 /// Restores what a run changed.
@@ -78,7 +78,7 @@ impl Execute for RollbackArgs {
         plan.source.filters = context.call.words("only");
         let view = settings::view(context, &plan);
         let view = TextView { make: view.again.clone(), ..view };
-        let trust = RunLimits::of_record(&config, &plan);
+        let trust = RunLimits::whole(&plan);
         let decision = &self.decision;
         let work = PendingRun { context, decision, plan, connection, allow, view, trust };
         work.save_or_apply(self.output.as_deref()).await

@@ -21,7 +21,7 @@ pub async fn ask<'w>(work: &'w PendingRun<'_>) -> Result<ControlFlow<ExitStatus,
         return Ok(ControlFlow::Break(nothing_to_do(work)));
     }
     let shown = |is_applied: bool| plan.text(&TextView { is_applied, ..context.output.as_message(view) });
-    let approved = match plan.approve_within(consent, allow, &work.trust.limits) {
+    let approved = match plan.approve_within(consent, allow, &work.trust) {
         Ok(approved) => approved,
         Err(refusal) => {
             if let Some(error) = plan_errors::unread(plan) {
@@ -105,7 +105,7 @@ fn nothing_to_do(work: &PendingRun<'_>) -> ExitStatus {
 pub async fn ask_to_resume(work: &PendingRun<'_>, left: usize) -> Result<Option<ExitStatus>> {
     let PendingRun { context, decision, plan, allow, view, .. } = work;
     // The guards cover the whole plan, and consents that the record names come from a file.
-    if let Err(refusal) = plan.approve_within(consent(decision), allow, &work.trust.limits) {
+    if let Err(refusal) = plan.approve_within(consent(decision), allow, &work.trust) {
         return Ok(Some(refused(work, &refusal)));
     }
     if decision.is_given() {

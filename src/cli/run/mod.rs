@@ -23,9 +23,9 @@ use crate::cli::{
 };
 use crate::gate;
 use crate::journal::{self, Journal};
-use crate::model::policy::{GateMode, Gates, Safeguards};
+use crate::model::policy::{GateMode, Gates};
 use crate::model::{Clock, Live, RunId, Scope};
-use crate::plan::{Allowances, ApprovedPlan, Counts, GuardLimits, Ignore, WrittenReference};
+use crate::plan::{Allowances, ApprovedPlan, Counts, Ignore, RunLimits, WrittenReference};
 use crate::report::facts::plan::resume_of;
 use crate::report::{self, Applied, Format};
 use crate::run::{Outcome, RunHeader, RunRecord};
@@ -48,20 +48,7 @@ pub struct PendingRun<'a> {
     pub trust: RunLimits,
 }
 
-/// What decides beside the changes whether they are made.
-pub struct RunLimits {
-    /// The settings in force.
-    pub safeguards: Safeguards,
-    /// What bounds the guards.
-    pub limits: GuardLimits,
-}
-
 impl RunLimits {
-    /// A plan that this call made, or that its digest vouches for, is taken as it is.
-    pub fn whole(plan: &Plan) -> Self {
-        Self { safeguards: plan.settings.safeguards.clone(), limits: GuardLimits::default() }
-    }
-
     /// A plan from a file or a journal: its settings are at least as strict as those of this call. If no
     /// digest proves its content, its counts are limited to what exists.
     ///
@@ -75,19 +62,17 @@ impl RunLimits {
         plan: &Plan,
     ) -> Result<Self> {
         policy::permits_names(context, plan.allowed.iter().map(|allowed| &allowed.name))?;
-        let mut trust = Self::of_record(config, plan);
-        if decision.digest.is_none() {
-            trust.limits.counts = counts(connection, plan).await?;
+        let limits = Self::of_record(config, plan);
+        match decision.digest {
+            Some(_) => Ok(limits),
+            None => Ok(Self { counts: counts(connection, plan).await?, ..limits }),
         }
-        Ok(trust)
     }
 
     /// A plan that this call made from the record of a run: the settings are the record's, made at
     /// least as strict as those of this call.
     pub fn of_record(config: &Config, plan: &Plan) -> Self {
-        let safeguards = plan.settings.safeguards.stricter(&config.safeguards);
-        let limits = GuardLimits { guards: Some(safeguards.guards), ..GuardLimits::default() };
-        Self { safeguards, limits }
+        Self { safeguards: plan.settings.safeguards.stricter(&config.safeguards), ..Self::whole(plan) }
     }
 }
 
