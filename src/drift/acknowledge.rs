@@ -40,6 +40,9 @@ pub enum AcknowledgementsKind {
 pub struct Acknowledgement {
     /// Which endpoint, `namespace/name`.
     pub object: Key,
+    /// In which environment; in every one where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
     /// Which field; nothing where the whole object was deleted or appeared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<Field>,
@@ -114,8 +117,8 @@ pub struct Drifted {
 }
 
 impl Acknowledgements {
-    /// The verdicts without what is accepted on `today`, and the status of every acknowledgement. An
-    /// object with nothing left to report is no longer in the verdicts; it is not counted as in sync.
+    /// The verdicts without what is accepted on `today`, and the status of every acknowledgement but those of other
+    /// environments. An object with nothing left to report is no longer in the verdicts; it is not counted as in sync.
     pub fn silence(&self, plan: &Plan, verdicts: &Verdicts, today: Date) -> (Verdicts, Vec<JudgedAcknowledgement>) {
         let drifted = plan.drifted(verdicts);
         let unnamed = unnamed(plan);
@@ -132,9 +135,11 @@ impl Acknowledgements {
             Some(_) if one.expires < today => AcknowledgementStatus::Expired,
             Some(_) => AcknowledgementStatus::Silences,
         };
+        let environment = &plan.source.environment;
         let lines: Vec<JudgedAcknowledgement> = self
             .acknowledged
             .iter()
+            .filter(|one| one.environment.is_none() || one.environment == *environment)
             .map(|one| JudgedAcknowledgement { acknowledgement: one.clone(), status: status(one) })
             .collect();
         let silenced: BTreeSet<(&Key, Option<Field>)> = lines
@@ -182,8 +187,8 @@ impl Acknowledgements {
         let accept = |one: Drifted| match accepted.get(&(&one.object, one.field.clone())) {
             Some(accepted) => (*accepted).clone(),
             None => {
-                let Drifted { object, field, value } = one;
-                Acknowledgement { object, field, value, reason: reason.to_owned(), expires }
+                let (Drifted { object, field, value }, environment) = (one, plan.source.environment.clone());
+                Acknowledgement { object, environment, field, value, reason: reason.to_owned(), expires }
             }
         };
         let acknowledged = plan.drifted(verdicts).into_iter().map(accept).collect();
@@ -341,6 +346,7 @@ mod tests {
         let extra = |file: &mut Acknowledgements| {
             file.acknowledged.push(Acknowledgement {
                 object: Key::parse("shop/cart").expect("a key"),
+                environment: None,
                 field: Some(Field::of_unit("port")),
                 value: ValueDigest::of(&json!(9999)),
                 reason: "known".to_owned(),
@@ -407,8 +413,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_accepted_in_one_environment_is_neither_silent_nor_listed_in_another() {
+        let of = |environment: &str| {
+            let mut plan = plan(&[(Field::of_unit("port"), Cause::Drift)]);
+            plan.source.environment = Some(environment.to_owned());
+            plan
+        };
+        let (dev, prod) = (of("dev"), of("prod"));
+        let accepted = offered(&dev, &[], "known", "2027-01-01");
+        let of_dev = |file: &mut Acknowledgements| *file = accepted.clone();
+        assert_eq!(left(&dev, "2027-01-01", of_dev), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
+        assert_eq!(left(&prod, "2027-01-01", of_dev), (Verdict::Drift, Vec::new()));
+        // One without an environment is of all of them.
+        let of_all = |file: &mut Acknowledgements| {
+            *file = accepted.clone();
+            file.acknowledged[0].environment = None;
+        };
+        for plan in [dev, prod] {
+            assert_eq!(left(&plan, "2027-01-01", of_all), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
+        }
+    }
+
+    #[test]
     fn the_file_is_read_as_it_is_written() {
-        let plan = plan(&[(Field::Label("a.b/c".to_owned()), Cause::Drift)]);
+        let mut plan = plan(&[(Field::Label("a.b/c".to_owned()), Cause::Drift)]);
+        plan.source.environment = Some("prod".to_owned());
         let file = offered(&plan, &[], "known", "2027-01-01");
         let text = serde_yaml::to_string(&file).expect("plain values");
         assert!(text.starts_with("kind: acknowledgements\n"), "{text}");

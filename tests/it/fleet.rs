@@ -183,6 +183,35 @@ fn drift_states_and_acknowledgements_are_each_stacks_own() {
 }
 
 #[test]
+fn what_is_accepted_in_an_environment_is_drift_in_another_one() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file(
+            "a/trueup.yaml",
+            "environments:\n  dev: {stack: a-dev, namespaces: [shop], variables: {n: shop}}\n  \
+             prod: {stack: a-prod, namespaces: [pay], variables: {n: pay}}\n",
+        )
+        .file("a/cart.yaml", &definition("${n}/cart", 80))
+        .applied("a --env dev")
+        .applied("a --env prod");
+    let port = |key: &str, port: u16| service.change(key, |object| object["spec"]["port"] = json!(port));
+    port("shop/cart", 9);
+    let offered = stage.run("drift a --env dev --format acknowledgements");
+    stage.write("a/known.yaml", &offered.code(3).text().replace("shop/cart", "pay/cart"));
+    port("shop/cart", 80);
+    port("pay/cart", 9);
+    // It is in no environment but dev, whatever its object.
+    stage.run("drift a --env prod --acknowledged a/known.yaml").code(3).does_not_say("accepted until");
+    stage.edit("a/known.yaml", "environment: dev", "environment: prod");
+    let all = stage.run("drift a --env all --acknowledged known.yaml");
+    all.code(0).stdout_contains("pay/cart spec.port: accepted until").does_not_say("no longer needed");
+    let checks = stage.run("drift a --env all --acknowledged known.yaml --format json").code(0).text().to_owned();
+    stage.write("checks.json", &checks);
+    stage.run("fleet report checks.json").code(0);
+}
+
+#[test]
 fn the_files_of_an_environment_are_the_same_whether_the_call_names_it_or_all() {
     let service = Service::start();
     let stage = Stage::new()
