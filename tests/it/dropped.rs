@@ -176,6 +176,11 @@ fn what_another_environment_of_the_stack_lists_is_not_left_by_this_one() {
         let check = format!("drift . --env {environment} --drift-state ../memory.json");
         stage.run(&check).code(0).stdout_contains("In sync");
     }
+    // Its service can be written in several ways.
+    for (base_url, code) in [(format!("{}/api", service.url()), 0), ("http://127.0.0.1:9".to_owned(), 3)] {
+        stage.write("trueup.yaml", &of(&format!("{{namespaces: [pay], base_url: \"{base_url}\"}}")));
+        stage.run("drift . --env blue --drift-state ../memory.json").code(code);
+    }
     stage.write("trueup.yaml", &of("{stack: other, namespaces: [pay], variables: {n: pay}}"));
     let check = "drift . --env blue --drift-state ../memory.json";
     let moved = "another stack defines it (transfer it with trueup move --from s --directory . --env green): pay/x";

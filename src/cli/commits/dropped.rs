@@ -85,10 +85,13 @@ pub fn scopes(
     let (tenants, config) = (&stack.context.tenants, &stack.loaded.config);
     namespaces.retain(|namespace| !is_read(namespace) && !stack.loaded.namespaces().contains(namespace));
     // Another environment or directory of the same stack may list what this one does not: it is in the plans of that one.
-    let is_same = |other: &&Config| other.stack == config.stack && other.base_url == config.base_url;
+    let services = [Some(&plan.service.base_url), config.base_url.as_ref()];
+    let is_service = |url: &String| services.into_iter().flatten().any(|service| BaseUrl::is_same(url, service));
+    let is_here = |other: &&Config| other.base_url.as_ref().is_none_or(is_service);
     let mut elsewhere = BTreeSet::new();
     let mut list = |other: &Config| elsewhere.extend(Scope::each(&other.namespaces, &other.kinds_with_endpoint()));
-    config.environments.values().filter(is_same).for_each(&mut list);
+    let own = config.environments.values().filter(|other| other.stack == config.stack);
+    own.filter(is_here).for_each(&mut list);
     let top = (!namespaces.is_empty()).then(|| declared::top(&stack.loaded.root));
     for top in top.into_iter().chain(tenants.tops.borrow().iter().cloned()) {
         let directories = tenants.declared(&top);
@@ -98,10 +101,7 @@ pub fn scopes(
         let stacks = stacks.filter(|(environment, config)| environment.is_some() || config.is_stack());
         // What another directory leaves to the call may be of any stack.
         let is_named = |other: &&Config| other.stack.as_ref().map(ToString::to_string) == plan.stack;
-        let services = [Some(&plan.service.base_url), config.base_url.as_ref()];
-        let is_here = |url: &String| services.into_iter().flatten().any(|service| BaseUrl::is_same(url, service));
-        let is_one = |other: &&Config| is_named(other) && other.base_url.as_ref().is_none_or(is_here);
-        stacks.map(|(_, config)| config).filter(is_one).for_each(&mut list);
+        stacks.map(|(_, config)| config).filter(is_named).filter(is_here).for_each(&mut list);
     }
     let namespaces = shard::namespaces(shard, namespaces, &plan.service.base_url);
     kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.loaded.kinds().contains(kind));
