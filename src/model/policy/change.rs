@@ -166,7 +166,7 @@ pub fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, [merge_
     changes.sort_by_key(|change| change.direction);
 }
 
-/// The rules that were added to and taken out of `ignore`.
+/// The rules that were added to and taken out of `ignore`, and those that a policy forbids.
 fn ignored(base: Option<&Safeguards>, ours: &Safeguards, in_force: &Safeguards) -> Vec<SettingChange> {
     let change = |direction, base: Option<String>, head: String| SettingChange {
         setting: "ignore".to_owned(),
@@ -175,14 +175,13 @@ fn ignored(base: Option<&Safeguards>, ours: &Safeguards, in_force: &Safeguards) 
         head,
         in_force: "not ignored".to_owned(),
     };
-    let Some(base) = base else {
-        let limited = list(ours.ignore.difference(&in_force.ignore));
-        return limited.map(|rules| change(Direction::Limited, None, rules)).into_iter().collect();
-    };
-    let [added, removed] = moved(&base.ignore, &ours.ignore);
+    let base = base.map_or(&ours.ignore, |base| &base.ignore);
+    let [added, removed] = moved(base, &ours.ignore);
     let added = added.map(|rules| change(Direction::Loosened, Some("not ignored".to_owned()), rules));
     let removed = removed.map(|rules| change(Direction::Tightened, Some(rules), "not ignored".to_owned()));
-    added.into_iter().chain(removed).collect()
+    let forbidden = list(ours.ignore.intersection(base).filter(|rule| !in_force.ignore.contains(rule)));
+    let forbidden = forbidden.map(|rules| change(Direction::Limited, None, rules));
+    added.into_iter().chain(removed).chain(forbidden).collect()
 }
 
 /// The settings without an order that are others than at the base.

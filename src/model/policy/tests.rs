@@ -94,6 +94,8 @@ proptest! {
         let head = self::settings(&settings);
         let listed = changes(None, &head, &tightened);
         prop_assert_eq!(listed.is_empty(), !is_looser(&settings, &tightened), "{:?}", listed);
+        // A base that has the same settings hides no limit.
+        prop_assert_eq!(&changes(Some(&head), &head, &tightened), &listed);
     }
 }
 
