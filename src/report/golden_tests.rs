@@ -95,6 +95,7 @@ fn plan(hostile: bool) -> Plan {
         base: Some("30".to_owned()),
         head: format!("90 {text}"),
         in_force: "30".to_owned(),
+        limited: false,
     });
     plan.source.commit = Some("3f2c9ab0d1e2f3a4b5c6d7e8f90123456789abcd".to_owned());
     plan.source.environment = Some(format!("prod {text}"));

@@ -64,6 +64,9 @@ pub struct SettingChange {
     pub head: String,
     /// The value that this plan and its apply obey.
     pub in_force: String,
+    /// The policy allows less than the stricter of base and working tree.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub limited: bool,
 }
 
 impl SettingChange {
@@ -79,9 +82,10 @@ impl SettingChange {
     pub fn force(&self) -> String {
         let has_order = self.setting == "ignore" || ORDERED.iter().any(|(name, ..)| *name == self.setting);
         let why = match &self.base {
-            Some(_) if !has_order => "",
-            Some(base) if [base, &self.head].contains(&&self.in_force) => ", the stricter",
-            _ => ", the policy's limit",
+            Some(_) if self.limited => ", the policy's limit",
+            Some(_) if has_order => ", the stricter",
+            Some(_) => "",
+            None => ", the policy's limit",
         };
         format!("in force: {}{why}", self.in_force)
     }
@@ -121,6 +125,7 @@ fn kinds(of: &Safeguards) -> String {
 /// was loosened first.
 pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &Safeguards) -> Vec<SettingChange> {
     let ours = &head.safeguards;
+    let before_policy = base.map_or_else(|| ours.clone(), |base| ours.stricter(&base.safeguards));
     let mut changes = Vec::new();
     for (name, text, is_looser) in ORDERED {
         let moved = base.and_then(|base| {
@@ -131,13 +136,14 @@ pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &
                 (false, false) => None,
             }
         });
+        let limited = is_looser(&before_policy, in_force);
         let (direction, base) = match moved {
             Some((direction, base)) => (direction, Some(base)),
-            None if is_looser(ours, in_force) => (Direction::Limited, None),
+            None if limited => (Direction::Limited, None),
             None => continue,
         };
-        let setting = name.to_owned();
-        changes.push(SettingChange { setting, direction, base, head: text(ours), in_force: text(in_force) });
+        let (setting, head, in_force) = (name.to_owned(), text(ours), text(in_force));
+        changes.push(SettingChange { setting, direction, base, head, in_force, limited });
     }
     changes.extend(ignored(base.map(|base| &base.safeguards), ours, in_force));
     if let Some(base) = base {
@@ -168,12 +174,13 @@ pub fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, [merge_
 
 /// The rules that were added to and taken out of `ignore`, and those that a policy forbids.
 fn ignored(base: Option<&Safeguards>, ours: &Safeguards, in_force: &Safeguards) -> Vec<SettingChange> {
-    let change = |direction, base: Option<String>, head: String| SettingChange {
+    let change = |direction: Direction, base: Option<String>, head: String| SettingChange {
         setting: "ignore".to_owned(),
         direction,
         base,
         head,
         in_force: "not ignored".to_owned(),
+        limited: direction == Direction::Limited,
     };
     let base = base.map_or(&ours.ignore, |base| &base.ignore);
     let [added, removed] = moved(base, &ours.ignore);
@@ -192,6 +199,7 @@ fn targets(base: &RunTarget, head: &RunTarget) -> Vec<SettingChange> {
         base: Some(base),
         in_force: head.clone(),
         head,
+        limited: false,
     };
     let text = |value: &Option<String>| value.as_deref().map_or_else(|| "(none)".to_owned(), short);
     let mut changes = Vec::new();

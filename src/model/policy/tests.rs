@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn a_policy_can_only_tighten(settings in safeguards(), policy in policy()) {
+    fn a_policy_can_only_tighten(settings in safeguards(), policy in policy(), base in safeguards()) {
         let tightened = policy.tighten(&settings);
         prop_assert!(!is_looser(&tightened, &settings));
         prop_assert_eq!(&policy.tighten(&tightened), &tightened);
@@ -96,6 +96,9 @@ proptest! {
         prop_assert_eq!(listed.is_empty(), !is_looser(&settings, &tightened), "{:?}", listed);
         // A base that has the same settings hides no limit.
         prop_assert_eq!(&changes(Some(&head), &head, &tightened), &listed);
+        // Only a policy is called one.
+        let listed = changes(Some(&self::settings(&base)), &head, &settings.stricter(&base));
+        prop_assert!(listed.iter().all(|change| !change.to_string().contains("policy")), "{:?}", listed);
     }
 }
 

@@ -334,6 +334,7 @@ fn loosened_settings_and_notes_of_a_stack_in_sync_are_shown_among_several() {
         base: Some("5".to_owned()),
         head: "100".to_owned(),
         in_force: "5".to_owned(),
+        limited: false,
     };
     let loosened = Plan { setting_changes: vec![change], ..in_sync() };
     let noted = Plan { notes: sample_tests::plan(0, false).notes, ..in_sync() };
