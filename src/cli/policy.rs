@@ -8,7 +8,8 @@ use crate::cli::prelude::*;
 use crate::cli::{CommandResult as _, Context, ExitStatus, Result, settings};
 use crate::file::{self, real_path_or_given};
 use crate::journal::{self, JournalError};
-use crate::model::policy::{GateMode, Policy, Prune, SettingChange, Violation, changes};
+use crate::model::Json;
+use crate::model::policy::{GateMode, Policy, Prune, Violation};
 use crate::plan::{ActionKind, UndoneRun};
 use crate::report::document;
 use crate::run::RunRecord;
@@ -73,10 +74,12 @@ fn permits(context: &Context, is_permitted: impl FnOnce(&Policy) -> Result<(), V
     is_permitted(&file.policy).with_status(ExitStatus::Refused).hint("nothing was sent")
 }
 
-/// The settings of a configuration that the policy limits.
-pub fn limits(context: &Context, config: &Config) -> Vec<SettingChange> {
-    let Some(file) = &context.policy else { return Vec::new() };
-    changes(None, &config.safety(), &file.policy.tighten(&config.safeguards))
+/// The settings of a configuration that the policy limits, with the values in force.
+pub fn limits(context: &Context, config: &Config) -> impl Iterator<Item = (&'static str, Json)> {
+    let set = config.safeguards.settings();
+    let in_force = context.policy.as_ref().map(|file| file.policy.tighten(&config.safeguards).settings());
+    let limited = in_force.into_iter().flatten().zip(set).filter(|(in_force, set)| in_force != set);
+    limited.map(|(in_force, _)| in_force)
 }
 
 /// Whether the policy lets no settings loosen this gate.

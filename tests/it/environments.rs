@@ -1,6 +1,8 @@
 //! Environments that set everything the top level may set, through the binary: what is planned, saved, compared with a
 //! base and limited by a policy are the settings of the environment.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::support::{Service, Stage, commit, definition, git};
@@ -540,6 +542,35 @@ gates.events.threshold  1000   default
     for unset in ["hide_notes", "variables.other", "labels", "extends"] {
         stage.run(&format!("explain {unset} d")).code(0).stdout_contains("Nothing: the defaults apply");
     }
+}
+
+#[test]
+fn what_a_policy_leaves_of_the_settings_is_explained_as_they_are_written() {
+    let stack = "stack: s\nnamespaces: [shop]\n";
+    let loose = "prune: all\nguards: {percent: 50}\nversion_checked: true\nownership_annotations: false\n\
+                 strict: [healthcheck, route]\n\
+                 gates: {ddos: warn, events: {mode: warn, minutes: 15, threshold: 100}}\n\
+                 ignore: [{object: shop/a, field: spec.port}, {object: shop/b, field: spec.port}]\n";
+    let limits = "prune: owned\nguards: {percent: 20}\nversion_checked: false\nownership_annotations: true\n\
+                  strict: [route]\n\
+                  gates: {ddos: block, events: {mode: block, minutes: 60}}\n\
+                  ignore: [{object: shop/b, field: spec.port}]\n";
+    let stage = Stage::new().file("s/trueup.yaml", &format!("{stack}{loose}")).file("policy.yaml", limits);
+    let values = |flags: &str| -> BTreeMap<String, Value> {
+        let settings = stage.run(&format!("explain settings s --format json{flags}")).code(0).json();
+        let settings = settings["settings"].as_array().expect("settings").clone();
+        settings.iter().map(|setting| (setting["path"].to_string(), setting["value"].clone())).collect()
+    };
+    let limited = values(" --policy policy.yaml");
+    let with_threshold = limits.replace("minutes: 60", "minutes: 60, threshold: 100");
+    stage.write("s/trueup.yaml", &format!("{stack}{with_threshold}"));
+    assert_eq!(limited, values(""));
+    // A gate that is one word as well.
+    stage.write("s/trueup.yaml", &format!("{stack}gates: {{events: warn}}\n"));
+    let limited = values(" --policy policy.yaml");
+    assert_eq!(limited[r#"["gates","events","mode"]"#], "block");
+    assert_eq!(limited[r#"["gates","events","minutes"]"#], 60);
+    assert!(!limited.contains_key(r#"["gates","events"]"#), "{limited:?}");
 }
 
 #[test]

@@ -149,10 +149,13 @@ fn values<'d>(
     for (setting, value, source) in settings::of_call(context) {
         put(&mut explained, vec![setting.to_owned()], value.into(), LayerName::Call(source.to_owned()));
     }
-    for change in policy::limits(context, &config) {
-        let path = if change.setting == "gates.events" { "gates.events.mode" } else { &change.setting };
-        let path = path.split('.').map(str::to_owned).collect();
-        put(&mut explained, path, change.in_force.into(), LayerName::Policy);
+    for (path, value) in policy::limits(context, &config) {
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        // A gate that the settings write as one word is its mode.
+        if let Some(gate) = explained.iter_mut().find(|setting| path.len() == 3 && path[..2] == setting.path) {
+            gate.path.push("mode".to_owned());
+        }
+        put(&mut explained, path, value, LayerName::Policy);
     }
     let prefix = context.environment.shown_from_here(&load::root(directory, &options).map_err(failed)?);
     for setting in &mut explained {

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use crate::kind::KindName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use crate::model::{Field, Layout, Namespace, displayed, words};
+use crate::model::{Field, Json, Layout, Namespace, displayed, words};
 
 /// What a stack may delete in the namespaces that it lists, the strictest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
@@ -186,6 +187,25 @@ impl Default for Safeguards {
 }
 
 impl Safeguards {
+    /// Each setting by its path in `trueup.yaml`, as that writes it.
+    pub fn settings(&self) -> [(&'static str, Json); 12] {
+        let Self { prune, guards, gates, ignore, strict, ownership_annotations, version_checked } = self;
+        [
+            ("prune", json!(prune)),
+            ("guards.percent", json!(guards.percent)),
+            ("guards.least", json!(guards.least)),
+            ("gates.upgrade", json!(gates.upgrade)),
+            ("gates.ddos", json!(gates.ddos)),
+            ("gates.events.mode", json!(gates.events)),
+            ("gates.events.minutes", json!(gates.events_minutes)),
+            ("gates.events.threshold", json!(gates.events_threshold)),
+            ("ignore", json!(ignore)),
+            ("strict", json!(strict)),
+            ("ownership_annotations", json!(ownership_annotations)),
+            ("version_checked", json!(version_checked)),
+        ]
+    }
+
     /// What is as strict as both: the smaller numbers, the stronger gates, the rules to ignore that both
     /// have. Idempotent and commutative, and never looser than either.
     #[must_use]
