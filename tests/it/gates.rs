@@ -1,6 +1,6 @@
 //! Gates look at every site that a change names, and before every run.
 
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, commit, definition, git};
 use trueup::sandbox::Tenant;
 
 const TENANT: &str = "\
@@ -207,6 +207,22 @@ fn more_security_events_than_allowed_in_the_last_minutes_refuse_an_apply_and_so_
     assert!(!service.has("shop/cart"));
     service.misbehave("rules: []");
     gated(2).code(0);
+}
+
+#[test]
+fn a_gate_that_the_base_or_the_plan_blocks_is_not_said_to_be_loosened_here() {
+    let (_service, stage) = moved(KINDS[0], "idle", "busy");
+    let stage = stage.committed();
+    stage.run("plan . -o ../plan.json").code(0);
+    git(&stage, "checkout -q -b change");
+    stage.edit("trueup.yaml", "upgrade: block", "upgrade: warn");
+    commit(&stage, "loose");
+    for (line, hint) in [
+        ("apply . --base main --yes", "set `gates.upgrade: warn`, at the base first, and plan again"),
+        ("apply ../plan.json --yes", "set `gates.upgrade: warn`, and plan again"),
+    ] {
+        stage.run(line).code(6).stderr_contains(hint);
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::cli::{
 };
 use crate::gate;
 use crate::journal::{self, Journal};
-use crate::model::policy::{GateMode, Gates};
+use crate::model::policy::{Direction, GateMode, Gates, SettingChange};
 use crate::model::{Clock, Live, RunId, Scope};
 use crate::plan::{Allowances, ApprovedPlan, Counts, Ignore, RunLimits, WrittenReference};
 use crate::report::facts::plan::resume_of;
@@ -150,7 +150,13 @@ impl<'a> PendingRun<'a> {
         let gates: BTreeSet<&str> = blocking.iter().map(|finding| finding.gate).collect();
         let hints = gates.into_iter().map(|gate| match policy::blocks(context, gate) {
             true => format!("the policy says `gates.{gate}: block`, which no setting loosens"),
-            false => format!("to apply anyway: set `gates.{gate}: warn`"),
+            false => {
+                let setting = format!("gates.{gate}");
+                let is_of_base =
+                    |change: &SettingChange| change.setting == setting && change.direction == Direction::Loosened;
+                let first = if plan.setting_changes.iter().any(is_of_base) { ", at the base first" } else { "" };
+                format!("to apply anyway: set `{setting}: warn`{first}, and plan again")
+            }
         });
         let error = error!(Refused, "{}", texts.join("; ")).hint("nothing was sent");
         Err(hints.fold(error, CommandError::hint))
