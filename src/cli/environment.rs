@@ -86,9 +86,14 @@ impl ProcessEnvironment {
     /// The variables that are set and that trueup does not read, each with the unset one that was probably meant.
     pub fn misspelled(&self) -> impl Iterator<Item = (&str, String)> {
         let meant = |name: &str| {
-            let rest = name.strip_prefix("TRUEUP_").filter(|rest| !OWN_VARIABLES.contains(rest))?;
-            // Of a token it is a name.
-            let known = if rest == "POLICY_FILE" { "POLICY" } else { load::nearest(rest, OWN_VARIABLES)? };
+            let rest = name.strip_prefix("TRUEUP_");
+            if rest.is_some_and(|rest| OWN_VARIABLES.contains(&rest)) {
+                return None;
+            }
+            // Without a policy a run is without its limits, so more is taken for that name than what is nearly it.
+            let letters = name.to_ascii_uppercase().replace('_', "");
+            let is_policy = letters.starts_with("TRUEUPPOLIC");
+            let known = if is_policy { "POLICY" } else { load::nearest(rest?, OWN_VARIABLES)? };
             let meant = format!("TRUEUP_{known}");
             Some(meant).filter(|meant| !self.variables.contains_key(meant))
         };

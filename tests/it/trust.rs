@@ -372,9 +372,18 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
 #[test]
 fn a_misspelled_variable_is_not_silently_without_effect() {
     let service = Service::start();
-    // On Windows the last is the variable itself.
-    let wrong = ["TRUEUP_POLCY", "TRUEUP_POLICIY", "TRUEUP_POLICY_FILE", "TRUEUP_policy"];
-    for name in wrong.into_iter().take(if cfg!(windows) { 3 } else { 4 }) {
+    // On Windows the last two are the variable itself.
+    let wrong = [
+        "TRUEUP_POLCY",
+        "TRUEUP_POLICIY",
+        "TRUEUP_POLICY_FILE",
+        "TRUEUP_POLICIES",
+        "TRUEUP_POLICY_PATH",
+        "TRUEUPPOLICY",
+        "TRUEUP_policy",
+        "trueup_policy",
+    ];
+    for name in wrong.into_iter().take(if cfg!(windows) { 6 } else { 8 }) {
         let misspelled = stack("").at(&service).env(name, "policy.yaml");
         misspelled.run("apply stack --yes").code(1).stderr_contains("did you mean `TRUEUP_POLICY`?");
     }
