@@ -375,7 +375,7 @@ impl<'a> Fleet<'a> {
                 Ok(StackReport::Applied(Applied { outcome, .. })) => outcome.interrupted && !outcome.is_done(),
                 result => matches!(result, Err(NoResult::AnotherFailed | NoResult::Interrupted)),
             };
-            let rest = || Command { label: "Apply the rest:", command: format!("trueup apply {call}") };
+            let rest = || Command { label: "Apply the rest:".into(), command: format!("trueup apply {call}") };
             return self.parts.iter().any(is_left).then(rest).into_iter().collect();
         }
         let plans: Vec<&Plan> = self.plans().collect();

@@ -8,7 +8,7 @@ use super::plan::{Command, Rank};
 use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::{Field, Namespace, words};
-use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, Note};
+use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange, Note, Plan};
 use crate::report::prelude::*;
 
 /// Endpoints that a proposed command names at most.
@@ -247,88 +247,113 @@ pub fn acknowledged<'a>(check: &'a Check) -> Vec<Line<'a>> {
     check.acknowledged.iter().map(line).collect()
 }
 
-/// The commands that end what a check found. Restoring names the endpoints where something else is pending, so that it
-/// applies nothing else.
+/// The commands that end what a check found. Where one would do something else as well, it names its endpoints; what it does
+/// all the same is in its label.
 pub fn commands(check: &Check, call: &str) -> Vec<Command> {
-    // A shard of a stack has looked at its own namespaces alone.
+    if matches!(check.verdicts.whole(), Verdict::InSync | Verdict::Unknown) {
+        return Vec::new();
+    }
+    let silent = check.acknowledged.iter().filter(|one| one.status == AcknowledgementStatus::Silences);
+    let silent: BTreeSet<&Key> = silent.map(|one| &one.acknowledgement.object).collect();
+    let rows = rows(check);
+    let commands = [applying(check, call, &rows, &silent), accepting(check, call, &rows, &silent)];
+    commands.into_iter().flatten().collect()
+}
+
+/// The flags for the namespaces that were checked: a shard of a stack has looked at its own alone.
+fn checked(check: &Check) -> String {
     let checked: BTreeSet<&Namespace> =
         check.plan.scope.iter().filter(|(_, scope)| scope.selected).map(|(list, _)| &list.namespace).collect();
     let checked = checked.into_iter().filter(|_| !check.elsewhere.is_empty());
-    let checked: String = checked.map(|namespace| format!(" -n {namespace}")).collect();
-    // What a guard refuses is not allowed by the command.
-    let is_refused = !check.plan.refused().is_empty();
-    let apply = |[label, once_allowed]: [&'static str; 2]| {
-        let label = if is_refused { once_allowed } else { label };
-        Command { label, command: format!("trueup apply {call}{checked}") }
+    checked.map(|namespace| format!(" -n {namespace}")).collect()
+}
+
+/// The flags that name these objects alone; nothing where a command cannot name them.
+fn only(check: &Check, keys: &[&Key]) -> Option<String> {
+    // A glob without a kind would take in objects of other kinds that have its name.
+    let endpoint = if check.plan.noun() == "object" { "endpoint:" } else { "" };
+    let glob = |key: &Key| format!("{}{key}", if key.kind.is_endpoint() { endpoint } else { "" });
+    let is_short = (1..=NAMED).contains(&keys.len()) && check.plan.source.filters.is_empty();
+    let can_be_named = is_short && keys.iter().all(|key| key.is_plain());
+    can_be_named.then(|| keys.iter().map(|key| format!(" --only {}", glob(key))).collect())
+}
+
+/// The pull that takes over what was changed outside: not what is not defined, nor changes whose cause is not known. What was
+/// deleted outside it removes in an overlay alone.
+fn accepting(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key>) -> Option<Command> {
+    let (changes, has_overlay) = (check.plan.by_key(), check.plan.source.environment.is_some());
+    let nameable: BTreeSet<&Key> = check.plan.nameable().into_iter().map(|(key, _)| key).collect();
+    let is_taken = |key: &Key| {
+        let fields = changes.get(key).map(|change| change.fields());
+        let is_taken = |fields: &[FieldChange]| {
+            fields.is_empty() && has_overlay || fields.iter().any(|field| field.cause == Cause::Drift)
+        };
+        nameable.contains(key) || fields.is_some_and(is_taken)
     };
-    let has_unnamed = !check.plan.nameable().is_empty();
-    let unnamed = if has_unnamed { " --unnamed" } else { "" };
-    let rows = rows(check);
-    // A pull leaves out what is not defined, and changes whose cause is not known. What was deleted outside it removes in an
-    // overlay alone.
-    let has_overlay = check.plan.source.environment.is_some();
-    let is_taken = |change: &Change| {
-        let fields = change.fields();
-        fields.is_empty() && has_overlay || fields.iter().any(|field| field.cause == Cause::Drift)
+    let keys = rows.iter().filter(|row| row.state.is_outside()).map(|row| row.key);
+    let keys: Vec<&Key> = keys.filter(|key| is_taken(key)).collect();
+    let takes_silent = silent.iter().any(|key| is_taken(key));
+    let only = if takes_silent { only(check, &keys) } else { None };
+    let is_silent = if only.is_some() { keys.iter().any(|key| silent.contains(key)) } else { takes_silent };
+    let with = if is_silent { ", with what is acknowledged" } else { " with" };
+    let flags = only.unwrap_or_else(|| checked(check)) + if nameable.is_empty() { "" } else { " --unnamed" };
+    let label = format!("accept the live values{with}:").into();
+    (!keys.is_empty()).then(|| Command { label, command: format!("trueup pull --drift {call}{flags}") })
+}
+
+/// The apply that restores what was changed outside, or makes what is pending. It does nothing about what is blocked, and
+/// keeps what no definition names.
+fn applying(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key>) -> Option<Command> {
+    let verdict = check.verdicts.whole();
+    let is_applied = |row: &&Row<'_>| {
+        row.change.is_some_and(|change| change.action.kind() != ActionKind::Annotate) && row.blocked.is_none()
     };
-    let is_accepted = |row: &Row<'_>| row.state.is_outside() && row.change.is_some_and(is_taken);
-    let accept = (has_unnamed || rows.iter().any(is_accepted)).then(|| Command {
-        label: "accept the live values with:",
-        command: format!("trueup pull --drift {call}{checked}{unnamed}"),
-    });
-    // An apply does nothing about what is blocked.
-    let writes = |change: &Change| change.action.kind() != ActionKind::Annotate;
-    let is_applied = |row: &Row<'_>| row.change.is_some_and(writes) && row.blocked.is_none();
-    match check.verdicts.whole() {
-        Verdict::InSync | Verdict::Unknown => Vec::new(),
-        Verdict::Pending if rows.iter().all(|row| row.blocked.is_some()) => Vec::new(),
-        Verdict::Drift | Verdict::Both if !rows.iter().any(is_applied) => accept.into_iter().collect(),
-        Verdict::Pending => vec![apply(["apply:", "apply, once it is allowed:"])],
-        Verdict::Drift => {
-            [apply(["restore with:", "restore, once it is allowed, with:"])].into_iter().chain(accept).collect()
-        }
-        Verdict::Both => {
-            let outside = rows.into_iter().filter(|row| row.state.is_outside() && row.blocked.is_none());
-            // An apply keeps what no definition names, and would make what is pending.
-            let is_restored = |change: &Change| {
-                let fields = change.fields();
-                writes(change) && (fields.is_empty() || fields.iter().any(|field| field.cause != Cause::Pending))
-            };
-            let keys: Vec<&Key> =
-                outside.filter(|row| row.change.is_some_and(is_restored)).map(|row| row.key).collect();
-            let is_plain = keys.iter().all(|key| key.is_plain());
-            if keys.is_empty() || keys.len() > NAMED || !is_plain || !check.plan.source.filters.is_empty() {
-                let labels = match keys.is_empty() {
-                    true => ["apply what is pending:", "apply what is pending, once it is allowed:"],
-                    false => [
-                        "restore, and apply what is pending:",
-                        "restore, and apply what is pending, once it is allowed:",
-                    ],
-                };
-                return [apply(labels)].into_iter().chain(accept).collect();
-            }
-            // A glob without a kind would take in objects of other kinds that have its name.
-            let endpoint = if check.plan.noun() == "object" { "endpoint:" } else { "" };
-            let glob = |key: &Key| format!("{}{key}", if key.kind.is_endpoint() { endpoint } else { "" });
-            // The guards count what is pending as well, which this one leaves out.
-            let mut restored = check.plan.clone();
-            restored.changes.retain(|change| keys.contains(&&change.key));
-            restored.guard();
-            let label =
-                if restored.refused().is_empty() { "restore with:" } else { "restore, once it is allowed, with:" };
-            let only: String = keys.into_iter().map(|key| format!(" --only {}", glob(key))).collect();
-            let restore = Command { label, command: format!("trueup apply {call}{only}") };
-            [restore].into_iter().chain(accept).collect()
-        }
+    let is_restored = |row: &&Row<'_>| {
+        let fields = row.change.map(Change::fields).unwrap_or_default();
+        row.state.is_outside() && (fields.is_empty() || fields.iter().any(|field| field.cause != Cause::Pending))
+    };
+    let applied: Vec<&Row<'_>> = rows.iter().filter(is_applied).collect();
+    if applied.is_empty() {
+        return None;
     }
+    let applied = applied.into_iter().filter(|row| verdict == Verdict::Pending || is_restored(row));
+    let keys: Vec<&Key> = applied.map(|row| row.key).collect();
+    let is_silent = |plan: &Plan| plan.changes.iter().any(|change| silent.contains(&change.key));
+    let only = only(check, &keys).filter(|_| verdict == Verdict::Both || is_silent(&check.plan));
+    // The guards count what it leaves out as well.
+    let alone = only.is_some().then(|| {
+        let mut alone = check.plan.clone();
+        alone.changes.retain(|change| keys.contains(&&change.key));
+        alone.guard();
+        alone
+    });
+    let plan = alone.as_ref().unwrap_or(&check.plan);
+    let what = match verdict {
+        Verdict::Pending => "apply",
+        Verdict::Both if only.is_none() && keys.is_empty() => "apply what is pending",
+        Verdict::Both if only.is_none() => "restore, and apply what is pending",
+        _ => "restore",
+    };
+    // What a guard refuses is not allowed by the command.
+    let (is_silent, is_refused) = (is_silent(plan), !plan.refused().is_empty());
+    let as_well = if is_silent { ", with what is acknowledged" } else { "" };
+    let allowed = if is_refused { ", once it is allowed" } else { "" };
+    let with = match is_refused {
+        _ if is_silent || what != "restore" => "",
+        true => ", with",
+        false => " with",
+    };
+    let label = format!("{what}{as_well}{allowed}{with}:").into();
+    let flags = only.unwrap_or_else(|| checked(check));
+    Some(Command { label, command: format!("trueup apply {call}{flags}") })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drift::UnmanagedPolicy;
+    use crate::drift::{Acknowledgement, Acknowledgements, UnmanagedPolicy};
     use crate::model::{Json, ValueDigest};
-    use crate::plan::{BlockReason, Plan};
+    use crate::plan::BlockReason;
     use crate::report::{Format, TextView, render, sample_tests};
 
     /// A plan with two replaces that restore what was changed outside, of which so many are blocked.
@@ -371,7 +396,8 @@ mod tests {
             let plan = plan(blocked);
             let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), Timestamp::UNIX_EPOCH);
             assert_eq!(check.verdicts.whole(), Verdict::Drift);
-            let commands: Vec<&str> = commands(&check, ".").iter().map(|command| command.label).collect();
+            let commands = commands(&check, ".");
+            let commands: Vec<&str> = commands.iter().map(|command| &*command.label).collect();
             let accept = "accept the live values with:";
             assert_eq!(commands, if restores { vec!["restore with:", accept] } else { vec![accept] });
             // An apply that only annotates restores nothing.
@@ -388,6 +414,36 @@ mod tests {
                 assert!(blocked == 0 || text.contains("blocked"), "{format:?}: {text}");
             }
         }
+    }
+
+    #[test]
+    fn a_command_names_its_endpoints_beside_what_is_acknowledged_or_says_that_it_does_that_as_well() {
+        let mut plan = plan(0);
+        let keys: Vec<Key> = plan.changes.iter().map(|change| change.key.clone()).collect();
+        let Action::Replace { fields, .. } = &mut plan.changes[1].action else { panic!("a replace") };
+        fields.push(FieldChange::new(Field::Label("team".to_owned()), Json::Null, Json::Null, Cause::Drift));
+        let found = plan.verdicts(UnmanagedPolicy::Note);
+        let expires = "2027-01-01".parse().expect("a day");
+        let all = Acknowledgements::offered(&plan, &found, &[], ("known", expires));
+        let commands = |is_accepted: &dyn Fn(&Acknowledgement) -> bool| -> Vec<(String, String)> {
+            let mut accepted = all.clone();
+            accepted.acknowledged.retain(is_accepted);
+            let check = Check::new(plan.clone(), found.clone(), Timestamp::UNIX_EPOCH).accepting(&accepted);
+            super::commands(&check, ".").into_iter().map(|one| (one.label.into_owned(), one.command)).collect()
+        };
+        let two = |[apply, pull]: [&str; 2], flags: &str| {
+            let pull = (pull.to_owned(), format!("trueup pull --drift .{flags}"));
+            vec![(apply.to_owned(), format!("trueup apply .{flags}")), pull]
+        };
+        let plain = ["restore with:", "accept the live values with:"];
+        assert_eq!(commands(&|_| false), two(plain, ""));
+        let second = format!(" --only {}", keys[1]);
+        assert_eq!(commands(&|one| one.object == keys[0]), two(plain, &second));
+        // A command cannot leave out a field.
+        let both = ["restore, with what is acknowledged:", "accept the live values, with what is acknowledged:"];
+        let is_label = |one: &Acknowledgement| matches!(one.field, Some(Field::Label(_)));
+        assert_eq!(commands(&|one| one.object == keys[0] || is_label(one)), two(both, &second));
+        assert_eq!(commands(&|_| true), []);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The facts of a plan: in which order its changes are shown, how many are whose, and which commands apply it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -215,7 +216,7 @@ pub fn guard(guard: &GuardHit) -> Line<'static> {
 /// A proposed command with what it is for.
 pub struct Command {
     /// What it does.
-    pub label: &'static str,
+    pub label: Cow<'static, str>,
     /// The command, as a shell takes it.
     pub command: String,
 }
@@ -243,14 +244,14 @@ pub fn applying(
 ) -> Vec<Command> {
     let of_alone = alone.as_deref().map(|alone| {
         let labels = ["Apply this change alone:", "Apply this change alone, once it is allowed:"];
-        Command { label: label(alone.iter(), labels), command: command(Some(alone)) }
+        Command { label: label(alone.iter(), labels).into(), command: command(Some(alone)) }
     });
     let labels = match alone {
         Some(_) => ["Apply everything above:", "Apply everything above, once it is allowed:"],
         None => exactly,
     };
     let whole = can_apply(plans.iter().copied())
-        .then(|| Command { label: label(plans.iter().copied(), labels), command: command(None) });
+        .then(|| Command { label: label(plans.iter().copied(), labels).into(), command: command(None) });
     of_alone.into_iter().chain(whole).collect()
 }
 

@@ -87,7 +87,7 @@ pub(super) fn table(table: &Table<'_>) -> String {
 
 /// A command with what it does.
 fn command(command: &Command) -> String {
-    format!("{} {}", capital(command.label), code_span(&command.command))
+    format!("{} {}", capital(&command.label), code_span(&command.command))
 }
 
 /// A row of a table.

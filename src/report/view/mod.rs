@@ -380,7 +380,7 @@ impl<'a> Blocks<'a> {
 
     /// Adds a command that can be copied, with what it does.
     pub fn command(&mut self, label: &'static str, command: String) {
-        self.0.push(Block::Commands(vec![Command { label, command }]));
+        self.0.push(Block::Commands(vec![Command { label: label.into(), command }]));
     }
 
     /// Adds more blocks.
