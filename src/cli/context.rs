@@ -302,7 +302,7 @@ pub struct DefinedKeys {
 pub struct Tenants {
     /// Where stacks are searched for that may define what another stack of the call deletes.
     pub tops: RefCell<BTreeSet<PathBuf>>,
-    /// The problems that the stacks printed, as they were drawn.
+    /// The drawn problems that its stacks printed.
     printed: RefCell<BTreeSet<String>>,
     tenants: RefCell<BTreeMap<String, Tenant>>,
     /// The embedded service, if the stacks use one.
