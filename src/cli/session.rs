@@ -18,7 +18,7 @@ use crate::cli::{
 use crate::drift::{DriftState, Shard};
 use crate::journal::{JournalError, RunOwner};
 use crate::load::{Diagnostic, DirectoryKeys, SourceMap, StackFiles};
-use crate::model::policy::{Prune, mark_behind};
+use crate::model::policy::Prune;
 use crate::model::{ListRead, Live, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
     self, ActionKind, Allowances, ChangePlaces, FieldChange, NamedCommits, Note, PlanBuilder, PlanInput, PlanOrigin,
@@ -129,11 +129,10 @@ impl<'c> Session<'c> {
         let pruned = change.prune_namespace.iter().cloned().collect();
         if let Some(base) = &change.base {
             let then = base::settings_at(&stack, base, &pruned)?;
-            stack.settle(Some(&then))?;
-            if !stack.setting_changes.is_empty()
-                && let Some(own) = base::own_settings(&stack, base)
-            {
-                mark_behind(&mut stack.setting_changes, &stack.head, own.each_ref());
+            stack.settle(Some(&then), None)?;
+            if !stack.setting_changes.is_empty() {
+                let own = base::own_settings(&stack, base);
+                stack.settle(Some(&then), own.as_ref().map(<[_; 2]>::each_ref))?;
             }
         }
         check_pruned(&stack, &pruned)?;

@@ -96,7 +96,7 @@ fn bare<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Diag
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
     let repository = LazyRepository::new(context, &loaded.root);
     let mut stack = Stack { context, loaded, selection, filters, call, directory, head, setting_changes, repository };
-    stack.settle(None)?;
+    stack.settle(None, None)?;
     Ok(stack)
 }
 
@@ -306,10 +306,11 @@ impl Stack<'_> {
     }
 
     /// Puts the settings in force: of the base and the working tree the stricter, and nothing looser than the policy allows.
+    /// `own` as for [`changes`].
     ///
     /// # Errors
     /// The policy is in the repository that it limits, or forbids the stack or a namespace.
-    pub fn settle(&mut self, base: Option<&SafetySettings>) -> Result<()> {
+    pub fn settle(&mut self, base: Option<&SafetySettings>, own: Option<[&SafetySettings; 2]>) -> Result<()> {
         let Self { context, loaded, head, .. } = self;
         let mut in_force = match base {
             Some(base) => head.safeguards.stricter(&base.safeguards),
@@ -318,7 +319,7 @@ impl Stack<'_> {
         if let Some(file) = &context.policy {
             in_force = file.policy.tighten(&in_force);
         }
-        self.setting_changes = changes(base, head, &in_force);
+        self.setting_changes = changes(base, own, head, &in_force);
         loaded.config.safeguards = in_force;
         let keys = loaded.desired.definitions.keys();
         let namespaces = loaded.config.namespaces.iter().chain(keys.map(|key| &key.namespace));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunTarget, Safeguards, SafetySettings};
 use crate::kind::KindName;
-use crate::model::{displayed, words};
+use crate::model::{Namespace, displayed, words};
 
 /// Values of a list that are written out.
 const SHOWN: usize = 5;
@@ -122,8 +122,14 @@ fn kinds(of: &Safeguards) -> String {
 }
 
 /// How the settings of the working tree differ from those at the base, and from what is in force; what
-/// was loosened first.
-pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &Safeguards) -> Vec<SettingChange> {
+/// was loosened first. `own` are the settings of the stack alone at the merge base and at the base, where they are known:
+/// what the base itself changed since, and the working tree has not, is behind.
+pub fn changes(
+    base: Option<&SafetySettings>,
+    own: Option<[&SafetySettings; 2]>,
+    head: &SafetySettings,
+    in_force: &Safeguards,
+) -> Vec<SettingChange> {
     let ours = &head.safeguards;
     let before_policy = base.map_or_else(|| ours.clone(), |base| ours.stricter(&base.safeguards));
     let mut changes = Vec::new();
@@ -145,91 +151,130 @@ pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &
         let (setting, head, in_force) = (name.to_owned(), text(ours), text(in_force));
         changes.push(SettingChange { setting, direction, base, head, in_force, limited });
     }
-    changes.extend(ignored(base.map(|base| &base.safeguards), ours, in_force));
     if let Some(base) = base {
         changes.extend(targets(&base.target, &head.target));
+    }
+    if let Some(own) = own {
+        mark_behind(&mut changes, head, own);
+    }
+    changes.extend(ignored(base.map(|base| &base.safeguards), own, ours, in_force));
+    if let Some(base) = base {
+        changes.extend(listed(&base.target, own, &head.target));
     }
     changes.sort_by_key(|change| change.direction);
     changes
 }
 
-/// Marks the `changes` of what the base itself changed since the merge base, and the working tree has not: the stack's own
-/// settings there and then.
-pub fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, [merge_base, base]: [&SafetySettings; 2]) {
-    let moved = |now: &SafetySettings| self::changes(Some(merge_base), now, &now.safeguards);
+/// Marks the `changes` of settings with one value that the base itself changed since the merge base, and the working tree
+/// has not.
+fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, [merge_base, base]: [&SafetySettings; 2]) {
+    let moved = |now: &SafetySettings| self::changes(Some(merge_base), None, now, &now.safeguards);
     let (here, there) = (moved(head), moved(base));
-    // Rules of `ignore` that one side added are not those that the other took out.
-    let is_own = |one: &SettingChange| {
-        let mut same = here.iter().filter(|own| own.setting == one.setting);
-        same.any(|own| one.setting != "ignore" || own.direction == one.direction)
-    };
+    let is_own = |one: &SettingChange| here.iter().any(|own| own.setting == one.setting);
     let is_of_base = |one: &SettingChange| {
         there.iter().any(|other| other.setting == one.setting && Some(&other.head) == one.base.as_ref())
     };
     for change in changes.iter_mut().filter(|change| is_of_base(change) && !is_own(change)) {
         change.direction = Direction::BehindBase;
     }
-    changes.sort_by_key(|change| change.direction);
 }
 
 /// The rules that were added to and taken out of `ignore`, and those that a policy forbids.
-fn ignored(base: Option<&Safeguards>, ours: &Safeguards, in_force: &Safeguards) -> Vec<SettingChange> {
-    let change = |direction: Direction, base: Option<String>, head: String| SettingChange {
-        setting: "ignore".to_owned(),
-        direction,
-        base,
-        head,
-        in_force: "not ignored".to_owned(),
-        limited: direction == Direction::Limited,
-    };
+fn ignored(
+    base: Option<&Safeguards>,
+    own: Option<[&SafetySettings; 2]>,
+    ours: &Safeguards,
+    in_force: &Safeguards,
+) -> Vec<SettingChange> {
+    const NONE: &str = "not ignored";
+    let own = own.map(|own| own.map(|then| &then.safeguards.ignore));
     let base = base.map_or(&ours.ignore, |base| &base.ignore);
-    let [added, removed] = moved(base, &ours.ignore);
-    let added = added.map(|rules| change(Direction::Loosened, Some("not ignored".to_owned()), rules));
-    let removed = removed.map(|rules| change(Direction::Tightened, Some(rules), "not ignored".to_owned()));
+    let directions = [Direction::Loosened, Direction::Tightened];
+    let mut changes = of_list("ignore", base, own, &ours.ignore, NONE, directions);
+    changes.iter_mut().for_each(|change| NONE.clone_into(&mut change.in_force));
     let forbidden = list(ours.ignore.intersection(base).filter(|rule| !in_force.ignore.contains(rule)));
-    let forbidden = forbidden.map(|rules| change(Direction::Limited, None, rules));
-    added.into_iter().chain(removed).chain(forbidden).collect()
+    changes.extend(forbidden.map(|head| SettingChange {
+        setting: "ignore".to_owned(),
+        direction: Direction::Limited,
+        base: None,
+        head,
+        in_force: NONE.to_owned(),
+        limited: true,
+    }));
+    changes
 }
 
-/// The settings without an order that are others than at the base.
+/// The settings without an order that have one value, and another than at the base.
 fn targets(base: &RunTarget, head: &RunTarget) -> Vec<SettingChange> {
-    let change = |setting: &str, base: String, head: String| SettingChange {
-        setting: setting.to_owned(),
-        direction: Direction::Changed,
-        base: Some(base),
-        in_force: head.clone(),
-        head,
-        limited: false,
-    };
     let text = |value: &Option<String>| value.as_deref().map_or_else(|| "(none)".to_owned(), short);
-    let mut changes = Vec::new();
-    for (setting, was, is) in [
+    let all = [
         ("allow_empty", base.allow_empty.to_string(), head.allow_empty.to_string()),
         ("base_url", text(&base.base_url), text(&head.base_url)),
         ("layout", base.layout.to_string(), head.layout.to_string()),
         ("stack", text(&base.stack), text(&head.stack)),
         ("token_variable", text(&base.token_variable), text(&head.token_variable)),
-    ] {
-        if was != is {
-            changes.push(change(setting, was, is));
+    ];
+    let changed = all.into_iter().filter(|(_, was, is)| was != is);
+    changed.map(|(setting, was, is)| changed_to(setting, Direction::Changed, was, is)).collect()
+}
+
+/// What was added to the lists without an order, and what was taken out of them.
+fn listed(base: &RunTarget, own: Option<[&SafetySettings; 2]>, head: &RunTarget) -> Vec<SettingChange> {
+    type List = fn(&RunTarget) -> BTreeSet<&str>;
+    let lists: [(&str, List); 4] = [
+        ("namespaces", |of| of.namespaces.iter().map(Namespace::as_str).collect()),
+        ("kinds", |of| of.kinds.iter().map(|kind| kind.as_str()).collect()),
+        ("files.include", |of| of.include.iter().map(String::as_str).collect()),
+        ("files.exclude", |of| of.exclude.iter().map(String::as_str).collect()),
+    ];
+    let of = |(setting, list): (&str, List)| {
+        let own = own.map(|own| own.map(|then| list(&then.target)));
+        of_list(
+            setting,
+            &list(base),
+            own.as_ref().map(<[_; 2]>::each_ref),
+            &list(head),
+            "(not listed)",
+            [Direction::Changed; 2],
+        )
+    };
+    lists.into_iter().flat_map(of).collect()
+}
+
+/// What was added to a list and what was taken out of it, in these directions: a value at a time, because working tree and
+/// base may both have changed it.
+fn of_list<T: fmt::Display + Ord>(
+    setting: &str,
+    was: &BTreeSet<T>,
+    own: Option<[&BTreeSet<T>; 2]>,
+    is: &BTreeSet<T>,
+    absent: &str,
+    [added, removed]: [Direction; 2],
+) -> Vec<SettingChange> {
+    let is_behind = |value: &&T| {
+        own.is_some_and(|[merge_base, base]| {
+            let then = merge_base.contains(value);
+            then == is.contains(value) && then != base.contains(value)
+        })
+    };
+    let mut changes = Vec::new();
+    for (values, direction, is_added) in [(is.difference(was), added, true), (was.difference(is), removed, false)] {
+        let (behind, own): (Vec<&T>, Vec<&T>) = values.partition(is_behind);
+        for (values, direction) in [(own, direction), (behind, Direction::BehindBase)] {
+            let (values, absent) = (list(values.into_iter()), absent.to_owned());
+            changes.extend(values.map(|values| match is_added {
+                true => changed_to(setting, direction, absent, values),
+                false => changed_to(setting, direction, values, absent),
+            }));
         }
-    }
-    let absent = || "(not listed)".to_owned();
-    for (setting, [added, removed]) in [
-        ("namespaces", moved(&base.namespaces, &head.namespaces)),
-        ("kinds", moved(&base.kinds, &head.kinds)),
-        ("files.include", moved(&base.include, &head.include)),
-        ("files.exclude", moved(&base.exclude, &head.exclude)),
-    ] {
-        changes.extend(added.map(|added| change(setting, absent(), added)));
-        changes.extend(removed.map(|removed| change(setting, removed, absent())));
     }
     changes
 }
 
-/// What was added to a list and what was taken out of it.
-fn moved<T: fmt::Display + Ord>(was: &BTreeSet<T>, is: &BTreeSet<T>) -> [Option<String>; 2] {
-    [list(is.difference(was)), list(was.difference(is))]
+/// A setting of which the value of the working tree is in force.
+fn changed_to(setting: &str, direction: Direction, base: String, head: String) -> SettingChange {
+    let (setting, in_force) = (setting.to_owned(), head.clone());
+    SettingChange { setting, direction, base: Some(base), head, in_force, limited: false }
 }
 
 /// Some of many values with their count; nothing where there are none.

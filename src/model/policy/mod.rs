@@ -7,7 +7,7 @@ mod consent;
 mod limits;
 mod safeguards;
 
-pub use change::{Direction, SettingChange, changes, mark_behind};
+pub use change::{Direction, SettingChange, changes};
 pub use consent::{GuardName, KeyAllowance, consents};
 pub use limits::{Policy, Violation};
 pub use safeguards::{GateMode, Gates, Guards, IgnoreRule, Prune, RunTarget, Safeguards, SafetySettings};

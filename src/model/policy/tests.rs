@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::kind::KindName;
-use crate::model::Field;
+use crate::model::{Field, Namespace};
 
 fn safeguards() -> impl Strategy<Value = Safeguards> {
     let mode = || prop::sample::select(GateMode::ALL.to_vec());
@@ -40,7 +40,7 @@ fn settings(safeguards: &Safeguards) -> SafetySettings {
 
 /// Whether `a` lets something pass that `b` does not, by the list that reviewers read.
 fn is_looser(a: &Safeguards, b: &Safeguards) -> bool {
-    changes(Some(&settings(b)), &settings(a), a).iter().any(|change| change.direction == Direction::Loosened)
+    changes(Some(&settings(b)), None, &settings(a), a).iter().any(|change| change.direction == Direction::Loosened)
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
@@ -79,7 +79,7 @@ proptest! {
     #[test]
     fn what_is_not_in_force_as_written_is_listed(a in safeguards(), b in safeguards()) {
         let both = a.stricter(&b);
-        let listed = changes(Some(&settings(&a)), &settings(&b), &both);
+        let listed = changes(Some(&settings(&a)), None, &settings(&b), &both);
         let same = !is_looser(&a, &b) && !is_looser(&b, &a);
         prop_assert_eq!(listed.is_empty(), same, "{:?}", listed);
         prop_assert_eq!(listed.iter().any(|change| change.direction == Direction::Loosened), is_looser(&b, &a));
@@ -92,12 +92,12 @@ proptest! {
         prop_assert_eq!(&policy.tighten(&tightened), &tightened);
         prop_assert_eq!(&Policy::default().tighten(&settings), &settings);
         let head = self::settings(&settings);
-        let listed = changes(None, &head, &tightened);
+        let listed = changes(None, None, &head, &tightened);
         prop_assert_eq!(listed.is_empty(), !is_looser(&settings, &tightened), "{:?}", listed);
         // A base that has the same settings hides no limit.
-        prop_assert_eq!(&changes(Some(&head), &head, &tightened), &listed);
+        prop_assert_eq!(&changes(Some(&head), None, &head, &tightened), &listed);
         // Only a policy is called one.
-        let listed = changes(Some(&self::settings(&base)), &head, &settings.stricter(&base));
+        let listed = changes(Some(&self::settings(&base)), None, &head, &settings.stricter(&base));
         prop_assert!(listed.iter().all(|change| !change.to_string().contains("policy")), "{:?}", listed);
     }
 }
@@ -114,9 +114,9 @@ fn a_change_of_settings_is_reported_in_the_words_of_a_reviewer() {
     head.safeguards.gates.upgrade = GateMode::Block;
     head.safeguards.ignore.insert(IgnoreRule { object: "shop/*".to_owned(), field: Field::of_unit("port") });
     head.target.stack = Some("other".to_owned());
-    head.target.namespaces.insert(crate::model::Namespace::parse("pay").expect("a name"));
+    head.target.namespaces.insert(Namespace::parse("pay").expect("a name"));
     let in_force = base.safeguards.stricter(&head.safeguards);
-    let lines: Vec<String> = changes(Some(&base), &head, &in_force).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = changes(Some(&base), None, &head, &in_force).iter().map(ToString::to_string).collect();
     assert_eq!(
         lines,
         [
@@ -128,8 +128,8 @@ fn a_change_of_settings_is_reported_in_the_words_of_a_reviewer() {
         ]
     );
     head.target.namespaces =
-        ["a", "b", "c", "d", "e", "f", "g"].map(|name| crate::model::Namespace::parse(name).expect("a name")).into();
-    let lines: Vec<String> = changes(Some(&head), &base, &in_force).iter().map(ToString::to_string).collect();
+        ["a", "b", "c", "d", "e", "f", "g"].map(|name| Namespace::parse(name).expect("a name")).into();
+    let lines: Vec<String> = changes(Some(&head), None, &base, &in_force).iter().map(ToString::to_string).collect();
     assert_eq!(
         lines[2..],
         [
@@ -141,7 +141,7 @@ fn a_change_of_settings_is_reported_in_the_words_of_a_reviewer() {
     let mut limited = Policy::default();
     limited.loosest.guards = Guards { percent: 10, least: 5 };
     let lines: Vec<String> =
-        changes(None, &base, &limited.tighten(&base.safeguards)).iter().map(ToString::to_string).collect();
+        changes(None, None, &base, &limited.tighten(&base.safeguards)).iter().map(ToString::to_string).collect();
     assert_eq!(
         lines,
         [
@@ -151,8 +151,37 @@ fn a_change_of_settings_is_reported_in_the_words_of_a_reviewer() {
     );
     let mut head = base.clone();
     head.safeguards.guards.percent = 20;
-    let tightened = &changes(Some(&base), &head, &limited.tighten(&head.safeguards))[1];
+    let tightened = &changes(Some(&base), None, &head, &limited.tighten(&head.safeguards))[1];
     assert_eq!(tightened.to_string(), "tightened guards.percent: 30 -> 20; in force: 10, the policy's limit");
+}
+
+#[test]
+fn of_a_list_that_both_sides_changed_each_value_is_of_its_side() {
+    let of = |namespaces: &[&str], rules: &[&str]| {
+        let mut settings = settings(&strict());
+        settings.target.namespaces = namespaces.iter().map(|name| Namespace::parse(name).expect("a name")).collect();
+        settings.safeguards.ignore = rules
+            .iter()
+            .map(|object| IgnoreRule { object: (*object).to_owned(), field: Field::of_unit("port") })
+            .collect();
+        settings
+    };
+    let merge_base = of(&["a", "gone", "kept"], &["gone", "kept"]);
+    let base = of(&["a", "kept", "theirs"], &["kept", "theirs"]);
+    let head = of(&["a", "gone", "mine"], &["gone", "mine"]);
+    let in_force = head.safeguards.stricter(&base.safeguards);
+    let lines: Vec<String> =
+        changes(Some(&base), Some([&merge_base, &base]), &head, &in_force).iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    loosened ignore: not ignored -> spec.port of mine; in force: not ignored, the stricter
+    changed namespaces: (not listed) -> mine; in force: mine
+    changed namespaces: kept -> (not listed); in force: (not listed)
+    tightened ignore: spec.port of kept -> not ignored; in force: not ignored, the stricter
+    behind base ignore: not ignored -> spec.port of gone; in force: not ignored, the stricter
+    behind base ignore: spec.port of theirs -> not ignored; in force: not ignored, the stricter
+    behind base namespaces: (not listed) -> gone; in force: gone
+    behind base namespaces: theirs -> (not listed); in force: (not listed)
+    ");
 }
 
 #[test]
@@ -185,7 +214,7 @@ fn a_gate_that_looks_at_fewer_minutes_or_lets_more_events_pass_is_looser() {
 #[test]
 fn a_policy_refuses_what_it_does_not_list() {
     let name = |text: &str| crate::model::Name::parse(text).expect("a name");
-    let namespace = |text: &str| crate::model::Namespace::parse(text).expect("a name");
+    let namespace = |text: &str| Namespace::parse(text).expect("a name");
     let policy = Policy {
         stacks: Some([name("acme")].into()),
         namespaces: Some([namespace("shop")].into()),
