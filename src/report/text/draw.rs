@@ -147,9 +147,15 @@ impl Widths {
         let fits = |widths: &Self| {
             table.indent + widths.before_the_last() + widths.columns.last().copied().unwrap_or_default() <= limit
         };
-        // One long key among short ones leaves the table as it is.
-        let mut fitting = [WIDEST, WIDEST.min(limit / 2)].into_iter().map(|widest| Self::within(table, view, widest));
-        match fitting.find(fits) {
+        let half = WIDEST.min(limit / 2);
+        let is_long = |row: &&Vec<Line<'_>>| {
+            let mut cells = row.iter().zip(&table.columns);
+            cells.any(|(cell, column)| !column.is_free && columns(&view.plain(cell)) > half)
+        };
+        // A long key among short ones leaves the table as it is.
+        let is_rare = table.rows.iter().filter(is_long).count() * 2 < table.rows.len();
+        let widest = [Some(WIDEST), is_rare.then_some(half)];
+        match widest.into_iter().flatten().map(|widest| Self::within(table, view, widest)).find(fits) {
             Some(widths) if limit < usize::MAX => {
                 Self { cut: Cut::Within(limit.saturating_sub(table.indent)), ..widths }
             }
@@ -351,12 +357,20 @@ mod tests {
     fn one_long_cell_among_short_ones_is_continued_below_and_the_others_stay_in_their_columns() {
         let mut table = Table::new(["ID", "NAME", "AGE"]).free([1]);
         table.row(["a", "kim", "3"].map(code));
+        table.row(["b", "eva", "7"].map(code));
         let long = "0123456789-0123456789-01234";
         table.row([long, "a name that is long", "10"].map(code));
-        let text =
-            format!("ID  NAME                 AGE\na   kim                  3\n{long}  a name that is long  10\n");
+        let text = format!(
+            "ID  NAME                 AGE\na   kim                  3\nb   eva                  7\n{long}  a name that is long  10\n"
+        );
         assert_eq!(drawn(&table, 32, Charset::Unicode), text);
         assert!(drawn(&table, 20, Charset::Unicode).contains(&format!("{long}  a name that is long  10\n")));
+        // Where most are long, they have a column.
+        table.row(["0123456789-0123456789", "tom", "4"].map(code));
+        table.row(["0123456789-0123456789-0", "ann", "5"].map(code));
+        assert!(
+            drawn(&table, 32, Charset::Unicode).contains("\na                            kim                  3\n")
+        );
     }
 
     #[test]
