@@ -25,12 +25,12 @@ pub fn is_unsafe(character: char) -> bool {
 pub fn is_ambiguous(text: &str) -> bool {
     const WORDS: [&str; 13] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "<<", "="];
     let lower = text.to_lowercase();
-    let digits = lower.trim_start_matches(['+', '-']);
+    let digits = lower.trim_start_matches(['+', '-', '.', '_']);
     let is_hexadecimal = digits.starts_with("0x");
     let is_digit = |c: char| if is_hexadecimal { c.is_ascii_hexdigit() } else { c.is_ascii_digit() };
     WORDS.contains(&lower.as_str())
         || (digits.starts_with(|c: char| c.is_ascii_digit())
-            && digits.matches('.').count() < 2
+            && lower.matches('.').count() < 2
             && !digits.contains("::")
             && digits.chars().all(|c| is_digit(c) || "bexo.+-_:tz ".contains(c)))
 }

@@ -270,7 +270,24 @@ mod tests {
 
     #[test]
     fn yaml_is_read_as_the_same_texts_by_readers_of_any_version() {
-        for text in ["no", "Off", "y", "N", "2026-01-01", "1_0", "-1_0", "12:30", "12: 30", "0x_1", "<<", "=", "on "] {
+        for text in [
+            "no",
+            "Off",
+            "y",
+            "N",
+            "2026-01-01",
+            "1_0",
+            "-1_0",
+            ".5_0",
+            "-.5_0",
+            "._5",
+            "12:30",
+            "12: 30",
+            "0x_1",
+            "<<",
+            "=",
+            "on ",
+        ] {
             let values = std::collections::BTreeMap::from([(text, [text])]);
             assert_eq!(yaml_of_texts(&values), format!("'{text}':\n- '{text}'\n"));
         }
