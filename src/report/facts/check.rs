@@ -293,7 +293,9 @@ fn accepting(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key
     let keys = rows.iter().filter(|row| row.state.is_outside()).map(|row| row.key);
     let keys: Vec<&Key> = keys.filter(|key| is_taken(key)).collect();
     let takes_silent = silent.iter().any(|key| is_taken(key));
-    let only = if takes_silent { only(check, &keys) } else { None };
+    // What it leaves to be decided ends with an error as well.
+    let only =
+        only(check, &keys).filter(|_| silent.iter().any(|key| changes.contains_key(key) || nameable.contains(key)));
     let is_silent = if only.is_some() { keys.iter().any(|key| silent.contains(key)) } else { takes_silent };
     let with = if is_silent { ", with what is acknowledged" } else { " with" };
     let flags = only.unwrap_or_else(|| checked(check)) + if nameable.is_empty() { "" } else { " --unnamed" };
