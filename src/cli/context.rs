@@ -165,24 +165,17 @@ impl Context {
         }
     }
 
-    /// Prints problems, unless another stack of the call has printed just these: environments share files.
+    /// Prints the problems that no other stack of the call has printed, with paths that can be opened from the working
+    /// directory: environments share files. Whether there are such.
     fn print(&self, diagnostics: &Diagnostics) -> bool {
-        let drawn = self.drawn(diagnostics);
-        let is_new = self.tenants.printed.borrow_mut().insert(drawn.clone());
-        if is_new {
-            self.output.unnamed(&drawn);
+        let (view, directory) = (&self.output.messages, self.environment.directory.as_deref());
+        let options = RenderOptions { colour: view.palette == Palette::Coloured, width: view.width, directory };
+        let mut printed = self.tenants.printed.borrow_mut();
+        let new: Vec<String> = diagnostics.drawn(&options).filter(|one| printed.insert(one.clone())).collect();
+        if !new.is_empty() {
+            self.output.unnamed(&new.join("\n"));
         }
-        is_new
-    }
-
-    /// The problems as text for stderr, with paths that can be opened from the working directory.
-    fn drawn(&self, diagnostics: &Diagnostics) -> String {
-        let view = &self.output.messages;
-        diagnostics.render(&RenderOptions {
-            colour: view.palette == Palette::Coloured,
-            width: view.width,
-            directory: self.environment.directory.as_deref(),
-        })
+        !new.is_empty()
     }
 
     /// Asks on stderr whether to do `action`; whatever is to be done must have been shown. `hint` says what a

@@ -27,18 +27,15 @@ impl Default for RenderOptions<'_> {
 }
 
 impl Diagnostics {
-    /// Every diagnostic, drawn, with an empty line between two.
-    pub fn render(&self, options: &RenderOptions<'_>) -> String {
+    /// Every diagnostic, drawn.
+    pub fn drawn(&self, options: &RenderOptions<'_>) -> impl Iterator<Item = String> {
         let prefix = self.prefix(options.directory);
-        let mut text = String::new();
-        for (at, diagnostic) in self.list.iter().enumerate() {
-            if at > 0 {
-                text.push('\n');
-            }
-            text.push_str(&diagnostic.render(options, &prefix));
-            text.push('\n');
-        }
-        text
+        self.list.iter().map(move |diagnostic| diagnostic.render(options, &prefix) + "\n")
+    }
+
+    /// All of them as one text, with an empty line between two.
+    pub fn render(&self, options: &RenderOptions<'_>) -> String {
+        self.drawn(options).collect::<Vec<_>>().join("\n")
     }
 
     /// The prefix of every path, so that it can be opened from `directory`.

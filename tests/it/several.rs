@@ -451,6 +451,14 @@ fn two_environments_that_define_one_endpoint_of_a_service_are_refused() {
     for line in ["plan . --env all", "drift . --env all"] {
         stage.run(line).code(1).stderr_contains("`shop/cart` is defined for two environments of one service");
     }
+    // Each in its overlay.
+    let overlays =
+        settings.replace("one: {stack: one}", "one: {stack: one, overlay: a}").replace("two}", "two, overlay: b}");
+    let stage = Stage::new().at(&service).file("trueup.yaml", &overlays);
+    let stage =
+        stage.file("a/cart.yaml", &definition("shop/cart", 80)).file("b/cart.yaml", &definition("shop/cart", 80));
+    let places = "is defined for two environments of one service, in a/cart.yaml:1:1 and in b/cart.yaml:1:1";
+    assert_eq!(stage.run("plan . --env all").code(1).errors().matches(places).count(), 1);
     // Where nothing names the service yet, each may be for another one.
     let stage = Stage::new().file("trueup.yaml", settings).file("cart.yaml", &definition("shop/cart", 80));
     stage.run("validate . --env all").code(0);
@@ -467,6 +475,10 @@ fn what_is_wrong_in_a_file_of_several_environments_is_shown_once() {
         Stage::new().file("trueup.yaml", settings).file("cart.yaml", "metadata: {name: cart}\nspec: {prot: 80}\n");
     let count = |text: &str| stage.run("validate . --env all").code(1).errors().matches(text).count();
     assert_eq!(count("unknown field `prot`"), 1);
+    // Beside what is wrong in the files of one of them alone.
+    stage.write("o/y.yaml", "metadata: {name: y, namespace: shop}\nspec: {ip: 10.0.0.7, prto: 80}\n");
+    assert_eq!([count("unknown field `prot`"), count("unknown field `prto`")], [1, 1]);
+    stage.remove("o/y.yaml");
     stage.write("cart.yaml", &definition("shop/cart", 80));
     stage.write("o/cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {prot: 80}\n");
     assert_eq!(count("unknown field `prot`"), 1);

@@ -229,6 +229,7 @@ fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
     }
     for ([one, other], keys) in shared {
         let places = [one, other].map(|at| members[at].place(keys[0]));
+        let is_one_stack = members[one].target.paths == members[other].target.paths;
         for (at, [here, there]) in [(one, [&places[0], &places[1]]), (other, [&places[1], &places[0]])] {
             if done[at].is_err() {
                 continue;
@@ -237,11 +238,13 @@ fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
-            let error = match here == there {
+            let error = match is_one_stack {
                 false => error!(Invalid, "`{}` is defined by two stacks, in {here} and in {there}{more}", keys[0])
                     .hint("remove one of the definitions, or give the stacks different services"),
                 true => {
-                    error!(Invalid, "`{}` is defined for two environments of one service, in {here}{more}", keys[0])
+                    let places: BTreeSet<&String> = places.iter().collect();
+                    let places = places.into_iter().map(String::as_str).collect::<Vec<_>>().join(" and in ");
+                    error!(Invalid, "`{}` is defined for two environments of one service, in {places}{more}", keys[0])
                         .hint("give each environment `namespaces:` or a `base_url:` of its own")
                 }
             };
