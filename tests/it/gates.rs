@@ -215,6 +215,8 @@ fn a_gate_that_the_base_or_the_plan_blocks_is_not_said_to_be_loosened_here() {
     let stage = stage.committed();
     stage.run("plan . -o ../plan.json").code(0);
     git(&stage, "checkout -q -b change");
+    let hint = "set `gates.upgrade: warn`, at the base first, and plan again";
+    stage.run("apply . --base main --yes").code(6).stderr_contains(hint);
     stage.edit("trueup.yaml", "upgrade: block", "upgrade: warn");
     commit(&stage, "loose");
     for (line, hint) in [

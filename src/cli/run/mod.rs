@@ -152,9 +152,11 @@ impl<'a> PendingRun<'a> {
             true => format!("the policy says `gates.{gate}: block`, which no setting loosens"),
             false => {
                 let setting = format!("gates.{gate}");
-                let is_of_base =
-                    |change: &SettingChange| change.setting == setting && change.direction == Direction::Loosened;
-                let first = if plan.setting_changes.iter().any(is_of_base) { ", at the base first" } else { "" };
+                // A setting that is the same at the base is no change.
+                let is_own =
+                    |change: &SettingChange| change.setting == setting && change.direction == Direction::Tightened;
+                let has_base = plan.source.base.is_some() && !plan.setting_changes.iter().any(is_own);
+                let first = if has_base { ", at the base first" } else { "" };
                 format!("to apply anyway: set `{setting}: warn`{first}, and plan again")
             }
         });
