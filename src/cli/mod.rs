@@ -136,7 +136,7 @@ fn parse(mut words: Vec<OsString>) -> Result<(Arguments, ArgMatches), clap::Erro
 fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
     let mut context = Context::new(arguments.global, Call::of(matches));
     context.output.promise(arguments.command.promised(matches));
-    context.output.promise_run(arguments.command.promised_run(matches));
+    context.output.promise_files(arguments.command.promised_files(matches));
     let is_run = arguments.command.is_run();
     for (name, meant) in context.environment.misspelled().filter(|(_, meant)| meant != policy::VARIABLE) {
         let text = format!("`{name}` is not a variable of trueup; did you mean `{meant}`?");

@@ -78,31 +78,37 @@ pub enum CheckDocumentError {
 }
 
 impl CheckDocument {
-    /// The checks that the file of this name contains.
+    /// The checks that a file contains.
     ///
     /// # Errors
     /// The file is cut off, of another kind or format, or was altered.
-    pub fn from_file(name: &str, bytes: &[u8]) -> Result<Self, CheckDocumentError> {
-        let single = |stack| Ok(Self { shard: None, stacks: vec![stack], problems: Vec::new() });
-        match kind_of(bytes).as_deref() {
-            Some("drift") => {
-                let mut stack = SavedStack::read(FORMAT.read(bytes)?)?;
-                if let Ok(check) = &stack.result {
-                    stack.directory = check.plan.source.origin.to_string();
-                }
-                return single(stack);
+    pub fn from_file(bytes: &[u8]) -> Result<Self, CheckDocumentError> {
+        if kind_of(bytes).as_deref() == Some("drift") {
+            let mut stack = SavedStack::read(FORMAT.read(bytes)?)?;
+            if let Ok(check) = &stack.result {
+                stack.directory = check.plan.source.origin.to_string();
             }
-            // What the job of a stack writes that could not check it. It names none.
-            Some(error::KIND) => {
-                let Failed { message } = FAILED.read(bytes)?;
-                let result = Err(NoResult::Failed(message));
-                return single(SavedStack { directory: name.to_owned(), environment: None, id: None, result });
-            }
-            _ => {}
+            return Ok(Self::of(stack));
         }
         let file = FORMAT.read::<ChecksDocument<'static>>(bytes)?;
         let stacks = file.checks.into_iter().map(SavedStack::read).collect::<Result<_, _>>()?;
         Ok(Self { shard: existing(file.shard)?, stacks, problems: file.problems.into_owned() })
+    }
+
+    /// Why a check failed as a whole, if the file says no more. It names no stack.
+    pub fn failure(bytes: &[u8]) -> Option<String> {
+        let is_failure = kind_of(bytes).as_deref() == Some(error::KIND);
+        is_failure.then(|| FAILED.read(bytes).ok().map(|Failed { message }| message)).flatten()
+    }
+
+    /// What the job of one stack has that wrote such a `file`.
+    pub fn failed(file: String, message: String) -> Self {
+        let result = Err(NoResult::Failed(message));
+        Self::of(SavedStack { directory: file, environment: None, id: None, result })
+    }
+
+    fn of(stack: SavedStack) -> Self {
+        Self { shard: None, stacks: vec![stack], problems: Vec::new() }
     }
 }
 

@@ -57,13 +57,23 @@ pub fn merge(
     now: Timestamp,
     max_age: Duration,
 ) -> MergedChecks {
-    let (mut problems, mut documents) = (Vec::new(), Vec::new());
+    let (mut problems, mut documents, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for (name, bytes) in files {
-        let read = |bytes: Vec<u8>| CheckDocument::from_file(&name, &bytes).map_err(|error| error.to_string());
+        if let Some(message) = bytes.as_ref().ok().and_then(|bytes| CheckDocument::failure(bytes)) {
+            failed.push((name, message));
+            continue;
+        }
+        let read = |bytes: Vec<u8>| CheckDocument::from_file(&bytes).map_err(|error| error.to_string());
         match bytes.and_then(read) {
             Ok(document) => documents.push((name, document)),
             Err(message) => problems.push(InputProblem { place: name, message }),
         }
+    }
+    // The checker of a shard is not that of one stack.
+    if documents.iter().any(|(_, document): &(_, CheckDocument)| document.shard.is_some()) {
+        problems.extend(failed.into_iter().map(|(place, message)| InputProblem { place, message }));
+    } else {
+        documents.extend(failed.into_iter().map(|(name, why)| (name.clone(), CheckDocument::failed(name, why))));
     }
     for (name, document) in &mut documents {
         let place = |problem: InputProblem| InputProblem { place: format!("{name}: {}", problem.place), ..problem };

@@ -493,13 +493,21 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
         .stdout_contains("== tenants/t4  ")
         .stdout_contains("3 stacks: 1 in sync, 1 pending, 1 changed outside; 1 endpoint changed outside, 1 endpoint not applied yet\nfrom 3 files");
     stage.write("tenants/t5/wrong.yaml", "wrong: 1\n");
-    let failed = stage.run("drift tenants/t5 --format json");
-    stage.write("checks/t5.json", failed.code(1).stderr_ignored().text());
-    let report = stage.run("fleet report checks");
-    report.code(1).stdout_contains("== checks/t5.json\nNOT CHECKED  2 errors in 1 of 3 files; nothing was sent\n");
-    report
-        .stdout_contains("4 stacks: 1 in sync, 1 pending, 1 changed outside, 1 not checked")
-        .does_not_say("INCOMPLETE");
+    for flags in ["--format json", "--write json=checks/t5.json", "--format json -o checks/t5.json"] {
+        // Nothing of an earlier call stays.
+        stage.write("checks/t5.json", &stage.read("checks/t4/check.json"));
+        let failed = stage.run(&format!("drift tenants/t5 {flags}"));
+        failed.code(1).stderr_ignored();
+        if flags == "--format json" {
+            stage.write("checks/t5.json", failed.text());
+        }
+        let report = stage.run("fleet report checks");
+        report.code(1).stdout_contains("== checks/t5.json\nNOT CHECKED  2 errors in 1 of 3 files; nothing was sent\n");
+        report
+            .stdout_contains("4 stacks: 1 in sync, 1 pending, 1 changed outside, 1 not checked")
+            .does_not_say("INCOMPLETE");
+    }
+    stage.remove("tenants/t5/wrong.yaml");
     stage.write("two/trueup.yaml", "stack: two\nnamespaces: [a, b, c, d, e, f]\n");
     stage.write("two/x.yaml", &definition("a/x", 80));
     for index in 1..=2 {
@@ -518,6 +526,11 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
         .stdout_contains("two (shard 2/2)\"} 1\n");
     stage.remove("shards/2.json");
     stage.run("fleet report shards").code(5).stdout_contains("== shard 2/2 of two\nINCOMPLETE  no file contains it");
+    // What the checker of a shard writes that fails is no stack.
+    stage.run("drift -R tenants --shard 1/2 --format json --output list/1.json");
+    let failed = stage.run("drift -R tenants --shard 2/2 --format json --nonsense");
+    stage.write("list/2.json", failed.code(64).stderr_ignored().text());
+    stage.run("fleet report list").code(5).stdout_contains("== list/2.json\nINCOMPLETE  unexpected argument");
 }
 
 #[test]

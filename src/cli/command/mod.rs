@@ -36,6 +36,7 @@ use clap::{Arg, ArgAction, ArgMatches, CommandFactory as _, Parser, Subcommand};
 use crate::cli::args::{ApplyArgs, GlobalArgs, GlobalOptions, WrittenReport};
 use crate::cli::output::Promise;
 use crate::cli::{Context, ExitStatus, Result};
+use crate::file::FileMode;
 use crate::report::Format;
 
 /// What most commands need, as the commands of cargo have it.
@@ -192,11 +193,19 @@ impl Command {
         }
     }
 
-    /// The files in which the call wants the document of its run.
-    pub fn promised_run(&self, matches: &ArgMatches) -> Vec<PathBuf> {
+    /// The files in which the call wants the document of its run or check: where it ends without one, its error is there, so
+    /// that the document of an earlier call does not pass for its.
+    pub fn promised_files(&self, matches: &ArgMatches) -> Vec<(PathBuf, FileMode)> {
+        let (mode, output) = match self {
+            Command::Drift(drift) => {
+                (FileMode::Shared, drift.files.output.as_ref().filter(|_| drift.format == Format::Json))
+            }
+            _ if self.is_run() => (FileMode::Private, None),
+            _ => return Vec::new(),
+        };
         let written = matches.try_get_many::<WrittenReport>("write").ok().flatten().into_iter().flatten();
-        let documents = written.filter(|written| self.is_run() && written.format == Format::Json);
-        documents.map(|written| written.path.clone()).collect()
+        let documents = written.filter(|written| written.format == Format::Json).map(|written| &written.path);
+        documents.chain(output).map(|path| (path.clone(), mode)).collect()
     }
 }
 

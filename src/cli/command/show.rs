@@ -80,10 +80,12 @@ fn not_shown_here(path: &Path, kind: Option<&str>) -> CommandError {
         Some("drift" | "fleet") => {
             ("a check", format!("to show it: trueup fleet report {}", safe::shell(&path.to_string_lossy())))
         }
-        Some("plan_report") => {
-            ("the report of a plan", "an apply with nothing to change writes it: it made no run".into())
-        }
-        Some("error") => ("the error of a command", "an apply that ended before its run writes it".into()),
+        Some("plan_report") => (
+            "the report of a plan",
+            "an apply that makes no run writes it; to save a plan that can be applied: trueup plan DIRECTORY -o FILE"
+                .into(),
+        ),
+        Some("error") => ("the error of a command", "an apply that ends before its run writes it as well".into()),
         _ => (
             "neither a saved plan nor a snapshot nor a run",
             "`trueup plan -o FILE`, `trueup snapshot -o FILE` and `trueup apply --write json=FILE` write such files"

@@ -16,6 +16,7 @@ use indicatif::{MultiProgress, ProgressDrawTarget};
 use crate::cli::args::{Color, GlobalArgs, ReportFileArgs, WrittenReport};
 use crate::cli::prelude::*;
 use crate::cli::{CommandError, CommandResult as _, ExitStatus, ProcessEnvironment, Result, file};
+use crate::file::FileMode;
 use crate::model::share::locked;
 use crate::report::{self, Charset, Format, LineSource, Palette, Report, Role};
 
@@ -56,7 +57,7 @@ struct CommandProgress {
     /// An answer was written, or begun.
     answered: bool,
     /// Where the document of the run goes that is not written yet.
-    run_files: Vec<PathBuf>,
+    files: Vec<(PathBuf, FileMode)>,
     /// A run watches for interrupts itself.
     has_run: bool,
 }
@@ -154,14 +155,14 @@ impl Output {
         self.promised = promise;
     }
 
-    /// Takes the files in which the call wants the document of its run: where there is none, an error is that document.
-    pub fn promise_run(&self, files: impl IntoIterator<Item = PathBuf>) {
-        locked(&self.progress).run_files = files.into_iter().collect();
+    /// Takes the files in which the call wants its document: where there is none, an error is that document.
+    pub fn promise_files(&self, files: Vec<(PathBuf, FileMode)>) {
+        locked(&self.progress).files = files;
     }
 
-    /// Notes that the document of the run is written, or elsewhere: for several stacks, in a directory.
-    pub fn leave_run_files(&self) {
-        locked(&self.progress).run_files.clear();
+    /// Notes that the document is written, or elsewhere: for several stacks, in a directory.
+    pub fn leave_files(&self) {
+        locked(&self.progress).files.clear();
     }
 
     /// Notes that a run begins, which watches for interrupts itself.
@@ -176,7 +177,7 @@ impl Output {
 
     /// Whether somebody waits for a document, or sees lines that have to go away.
     pub fn is_watched(&self) -> bool {
-        self.promised.is_some() || self.is_live || !locked(&self.progress).run_files.is_empty()
+        self.promised.is_some() || self.is_live || !locked(&self.progress).files.is_empty()
     }
 
     /// How a report is drawn as a message: in the colours of messages.
@@ -236,6 +237,7 @@ impl Output {
     /// Writes a report in the files that the call wants beside its answer. One that cannot be written is an error at the end
     /// of the command: the answer goes first.
     pub fn report_beside(&self, report: &dyn Report, files: &[WrittenReport], view: &TextView) {
+        self.leave_files();
         for WrittenReport { format, path } in files {
             if let Err(error) = into(path, report, *format, view) {
                 self.note_unwritten(error.to_string());
@@ -289,7 +291,7 @@ impl Output {
         let error = CommandError::new(ending, anyhow::anyhow!(reason)).hint_each(changed);
         self.error(&error);
         let document = report::error::json(&error.report());
-        self.answer_without_run(|out| out.write_all(document.as_bytes()));
+        self.answer_in_files(|out| out.write_all(document.as_bytes()));
         ending
     }
 
@@ -356,7 +358,7 @@ impl Output {
     pub fn answer_error(&self, error: &CommandError) {
         let document = report::error::json(&error.report());
         if error.status != ExitStatus::Usage {
-            self.answer_without_run(|out| out.write_all(document.as_bytes()));
+            self.answer_in_files(|out| out.write_all(document.as_bytes()));
         }
         let answered = locked(&self.progress).answered;
         match self.promised {
@@ -368,11 +370,15 @@ impl Output {
     }
 
     /// Writes what the call ends with where the document of its run would be: that of an earlier one would pass for it.
-    pub fn answer_without_run(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) {
-        let files = std::mem::take(&mut locked(&self.progress).run_files);
-        for path in files {
-            if let Err(error) = file::write_private(&path, &write) {
-                self.note_unwritten(format!("cannot write the document of the run: {error}"));
+    pub fn answer_in_files(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) {
+        let files = std::mem::take(&mut locked(&self.progress).files);
+        for (path, mode) in files {
+            let written = match mode {
+                FileMode::Private => file::write_private(&path, &write),
+                FileMode::Shared | FileMode::Reproducible => file::replace(&path, &write),
+            };
+            if let Err(error) = written {
+                self.note_unwritten(format!("cannot write the document of the call: {error}"));
             }
         }
     }

@@ -94,7 +94,7 @@ fn refused(work: &PendingRun<'_>, refusal: &ApprovalError) -> ExitStatus {
 fn nothing_to_do(work: &PendingRun<'_>) -> ExitStatus {
     let PendingRun { context, plan, view, decision, .. } = work;
     context.output.report_with(plan, decision.format, view);
-    context.output.answer_without_run(|out| report::write(plan, Format::Json, view, out));
+    context.output.answer_in_files(|out| report::write(plan, Format::Json, view, out));
     work.status(None)
 }
 

@@ -59,7 +59,7 @@ pub fn write(context: &Context, files: &[WrittenReport], run: &RunId) {
         Ok(document) => document,
         Err(error) => return note(error),
     };
-    context.output.leave_run_files();
+    context.output.leave_files();
     let view = TextView::default();
     // One that cannot be written costs no other.
     for WrittenReport { format, path } in files {

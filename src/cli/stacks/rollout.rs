@@ -36,7 +36,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         return Err(error!(Usage, "`--env all` is for commands that change nothing")
             .hint("apply one environment at a time: --env NAME"));
     }
-    context.output.leave_run_files();
+    context.output.leave_files();
     if let Some(file) = arguments.decision.write.iter().find(|written| written.path.is_file()) {
         let path = file.path.display();
         return Err(error!(Usage, "`{path}` is a file, and the documents of several stacks are in a directory")
