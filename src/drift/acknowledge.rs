@@ -62,6 +62,11 @@ impl Acknowledgement {
         let of_kind = |field: &Field| Field::of_kind(self.object.kind, &field.to_string());
         self.field.as_ref().map(|field| of_kind(field).unwrap_or_else(|| field.clone()))
     }
+
+    /// Whether it is of the environment of `plan`.
+    fn is_of(&self, plan: &Plan) -> bool {
+        self.environment.is_none() || self.environment == plan.source.environment
+    }
 }
 
 /// A day in words of our own where it is not one.
@@ -117,9 +122,15 @@ pub struct Drifted {
 }
 
 impl Acknowledgements {
-    /// The verdicts without what is accepted on `today`, and the status of every acknowledgement but those of other
-    /// environments. An object with nothing left to report is no longer in the verdicts; it is not counted as in sync.
-    pub fn silence(&self, plan: &Plan, verdicts: &Verdicts, today: Date) -> (Verdicts, Vec<JudgedAcknowledgement>) {
+    /// The verdicts without what is accepted on `today`, the status of every acknowledgement but those of other
+    /// environments, and what a renewal keeps: what still silences something, or may do so in another check. An object
+    /// with nothing left to report is no longer in the verdicts; it is not counted as in sync.
+    pub fn silence(
+        &self,
+        plan: &Plan,
+        verdicts: &Verdicts,
+        today: Date,
+    ) -> (Verdicts, Vec<JudgedAcknowledgement>, Vec<Acknowledgement>) {
         let drifted = plan.drifted(verdicts);
         let unnamed = unnamed(plan);
         let values: BTreeMap<(&Key, Option<&Field>), &ValueDigest> =
@@ -129,19 +140,24 @@ impl Acknowledgements {
             plan.source.filters.is_empty() && matches!(read, Some(ScopeRead::Complete { .. }))
         };
         let status = |one: &Acknowledgement| match values.get(&(&one.object, one.of_kind().as_ref())) {
+            _ if !one.is_of(plan) => AcknowledgementStatus::NotChecked,
             None if is_seen(&one.object) => AcknowledgementStatus::Unneeded,
             None => AcknowledgementStatus::NotChecked,
             Some(value) if **value != one.value => AcknowledgementStatus::Moved,
             Some(_) if one.expires < today => AcknowledgementStatus::Expired,
             Some(_) => AcknowledgementStatus::Silences,
         };
-        let environment = &plan.source.environment;
-        let lines: Vec<JudgedAcknowledgement> = self
-            .acknowledged
-            .iter()
-            .filter(|one| one.environment.is_none() || one.environment == *environment)
-            .map(|one| JudgedAcknowledgement { acknowledgement: one.clone(), status: status(one) })
-            .collect();
+        let line = |one: &Acknowledgement| JudgedAcknowledgement { acknowledgement: one.clone(), status: status(one) };
+        let mut lines: Vec<JudgedAcknowledgement> = self.acknowledged.iter().map(line).collect();
+        let is_kept = |line: &&JudgedAcknowledgement| match line.status {
+            AcknowledgementStatus::Silences | AcknowledgementStatus::NotChecked => true,
+            AcknowledgementStatus::Expired => false,
+            AcknowledgementStatus::Moved | AcknowledgementStatus::Unneeded => {
+                line.acknowledgement.environment != plan.source.environment
+            }
+        };
+        let kept = lines.iter().filter(is_kept).map(|line| line.acknowledgement.clone()).collect();
+        lines.retain(|line| line.acknowledgement.is_of(plan));
         let silenced: BTreeSet<(&Key, Option<Field>)> = lines
             .iter()
             .filter(|entry| entry.status == AcknowledgementStatus::Silences)
@@ -169,29 +185,27 @@ impl Acknowledgements {
             *object = judged;
             object.verdict != Verdict::InSync
         });
-        (left, lines)
+        (left, lines, kept)
     }
 
-    /// A file that accepts everything that drifted, for a person to cut down. What is accepted already stays as it is.
+    /// A file that accepts everything that drifted, for a person to cut down. What is `kept` of a file before it stays
+    /// as it is.
     #[must_use]
     pub fn offered(
         plan: &Plan,
         verdicts: &Verdicts,
-        accepted: &[JudgedAcknowledgement],
+        kept: &[Acknowledgement],
         (reason, expires): (&str, Date),
     ) -> Self {
-        let accepted = accepted.iter().filter(|one| one.status == AcknowledgementStatus::Silences);
-        let accepted =
-            accepted.map(|JudgedAcknowledgement { acknowledgement: one, .. }| ((&one.object, one.of_kind()), one));
-        let accepted: BTreeMap<(&Key, Option<Field>), &Acknowledgement> = accepted.collect();
-        let accept = |one: Drifted| match accepted.get(&(&one.object, one.field.clone())) {
-            Some(accepted) => (*accepted).clone(),
-            None => {
-                let (Drifted { object, field, value }, environment) = (one, plan.source.environment.clone());
-                Acknowledgement { object, environment, field, value, reason: reason.to_owned(), expires }
-            }
+        let accepted = kept.iter().filter(|one| one.is_of(plan)).map(|one| (&one.object, one.of_kind(), &one.value));
+        let accepted: BTreeSet<(&Key, Option<Field>, &ValueDigest)> = accepted.collect();
+        let mut drifted = plan.drifted(verdicts);
+        drifted.retain(|one| !accepted.contains(&(&one.object, one.field.clone(), &one.value)));
+        let offer = |Drifted { object, field, value }| {
+            let (environment, reason) = (plan.source.environment.clone(), reason.to_owned());
+            Acknowledgement { object, environment, field, value, reason, expires }
         };
-        let acknowledged = plan.drifted(verdicts).into_iter().map(accept).collect();
+        let acknowledged = kept.iter().cloned().chain(drifted.into_iter().map(offer)).collect();
         Self { kind: AcknowledgementsKind::Acknowledgements, acknowledged }
     }
 }
@@ -265,23 +279,23 @@ mod tests {
         text.parse().expect("a date")
     }
 
-    fn offered(plan: &Plan, accepted: &[JudgedAcknowledgement], reason: &str, expires: &str) -> Acknowledgements {
-        Acknowledgements::offered(plan, &plan.verdicts(UnmanagedPolicy::Note), accepted, (reason, day(expires)))
+    fn offered(plan: &Plan, kept: &[Acknowledgement], reason: &str, expires: &str) -> Acknowledgements {
+        Acknowledgements::offered(plan, &plan.verdicts(UnmanagedPolicy::Note), kept, (reason, day(expires)))
     }
 
     #[test]
     fn what_is_accepted_is_offered_again_as_it_is_until_its_last_day() {
         let plan = plan(&[(Field::of_unit("port"), Cause::Drift), (Field::of_unit("protocol"), Cause::Drift)]);
         let mut accepted = offered(&plan, &[], "known", "2026-11-22");
-        let judged = |accepted: &Acknowledgements| {
-            accepted.silence(&plan, &plan.verdicts(UnmanagedPolicy::Note), day("2026-11-21")).1
+        let kept = |accepted: &Acknowledgements| {
+            accepted.silence(&plan, &plan.verdicts(UnmanagedPolicy::Note), day("2026-11-21")).2
         };
         accepted.acknowledged.truncate(1);
-        let now = offered(&plan, &judged(&accepted), "new", "2027-01-01");
+        let now = offered(&plan, &kept(&accepted), "new", "2027-01-01");
         let reasons: Vec<&str> = now.acknowledged.iter().map(|one| one.reason.as_str()).collect();
         assert_eq!((reasons, &now.acknowledged[0]), (vec!["known", "new"], &accepted.acknowledged[0]));
         accepted.acknowledged[0].expires = day("2026-11-20");
-        let now = offered(&plan, &judged(&accepted), "new", "2027-01-01");
+        let now = offered(&plan, &kept(&accepted), "new", "2027-01-01");
         assert!(now.acknowledged.iter().all(|one| one.reason == "new"), "{now:?}");
     }
 
@@ -294,7 +308,7 @@ mod tests {
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
         let mut accepted = offered(plan, &[], "known", expires);
         change(&mut accepted);
-        let (verdicts, judged) = accepted.silence(plan, &verdicts, day("2026-11-21"));
+        let (verdicts, judged, _) = accepted.silence(plan, &verdicts, day("2026-11-21"));
         (verdicts.whole(), judged.iter().map(|entry| entry.status).collect())
     }
 
@@ -404,7 +418,7 @@ mod tests {
         };
         let plan = with(1);
         assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
-        let (unaccepted, _) =
+        let (unaccepted, ..) =
             Acknowledgements::default().silence(&plan, &plan.verdicts(UnmanagedPolicy::Note), day("2026-11-21"));
         assert_eq!(unaccepted.objects[&key].drifted, [Field::of_unit("port")]);
         let accepted = offered(&plan, &[], "known", "2027-01-01");
@@ -432,6 +446,25 @@ mod tests {
         for plan in [dev, prod] {
             assert_eq!(left(&plan, "2027-01-01", of_all), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
         }
+    }
+
+    #[test]
+    fn a_renewal_in_one_environment_keeps_what_another_one_may_need() {
+        let mut plan = plan(&[(Field::of_unit("port"), Cause::Drift)]);
+        let mut file = offered(&plan, &[], "known", "2027-01-01");
+        file.acknowledged[0].value = ValueDigest::of(&json!(1));
+        let kept = |plan: &Plan, file: &Acknowledgements| {
+            file.silence(plan, &plan.verdicts(UnmanagedPolicy::Note), day("2026-11-21")).2
+        };
+        assert_eq!(kept(&plan, &file), []);
+        plan.source.environment = Some("prod".to_owned());
+        assert_eq!(kept(&plan, &file), file.acknowledged);
+        let renewed = offered(&plan, &file.acknowledged, "new", "2027-01-01");
+        let environments: Vec<Option<&str>> =
+            renewed.acknowledged.iter().map(|one| one.environment.as_deref()).collect();
+        assert_eq!(environments, [None, Some("prod")]);
+        file.acknowledged[0].environment = Some("prod".to_owned());
+        assert_eq!(kept(&plan, &file), []);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Acknowledgements, DriftState, JudgedAcknowledgement, Verdicts};
+use super::{Acknowledgement, Acknowledgements, DriftState, JudgedAcknowledgement, Verdicts};
 use crate::model::{Namespace, displayed};
 use crate::plan::Plan;
 
@@ -43,6 +43,8 @@ pub struct Check {
     pub found: Verdicts,
     /// The status of each acknowledgement.
     pub acknowledged: Vec<JudgedAcknowledgement>,
+    /// Those that a renewal of their file keeps.
+    pub kept: Vec<Acknowledgement>,
     /// Since when what drifted has drifted, this check included.
     pub drift_state: Option<DriftState>,
     /// When it was made.
@@ -64,6 +66,7 @@ impl Check {
             found: verdicts.clone(),
             verdicts,
             acknowledged: Vec::new(),
+            kept: Vec::new(),
             drift_state: None,
             now,
             shard: None,
@@ -76,7 +79,7 @@ impl Check {
     #[must_use]
     pub fn accepting(mut self, accepted: &Acknowledgements) -> Self {
         let today = self.now.to_zoned(TimeZone::UTC).date();
-        (self.verdicts, self.acknowledged) = accepted.silence(&self.plan, &self.found, today);
+        (self.verdicts, self.acknowledged, self.kept) = accepted.silence(&self.plan, &self.found, today);
         self
     }
 }

@@ -164,7 +164,7 @@ fn check(file: StackDocument<'static>) -> Result<Check, CheckDocumentError> {
     // Whether objects without a definition are drift was an option of the call: the verdicts show it.
     let found = [UnmanagedPolicy::Note, UnmanagedPolicy::Fail].map(|policy| plan.verdicts(policy));
     let follows = |found: &Verdicts| {
-        let (left, judged) = accepted.silence(&plan, found, today);
+        let (left, judged, _) = accepted.silence(&plan, found, today);
         judged == acknowledged && (left == verdicts || (judged.is_empty() && *found == verdicts))
     };
     let found = found.into_iter().find(follows).ok_or_else(altered)?;
@@ -178,5 +178,5 @@ fn check(file: StackDocument<'static>) -> Result<Check, CheckDocumentError> {
         Some((one.object, one.field, SeenSince { first_seen: one.first_seen?, checks: one.checks? }))
     });
     let (drift_state, shard) = (Some(DriftState::of_seen(seen)), existing(file.shard)?);
-    Ok(Check { plan, verdicts, found, acknowledged, drift_state, now: checked, shard, elsewhere, flags })
+    Ok(Check { verdicts, acknowledged, drift_state, shard, elsewhere, flags, ..Check::new(plan, found, checked) })
 }

@@ -64,7 +64,7 @@ fn neither_verdicts_nor_acknowledgements_search_all_changes_for_each() {
             let accepted = Acknowledgements::offered(&plan, &verdicts, &[], ("known", expires));
             let check = check(&plan).accepting(&accepted);
             assert!(!check.acknowledged.is_empty());
-            let again = Acknowledgements::offered(&plan, &verdicts, &check.acknowledged, ("new", expires));
+            let again = Acknowledgements::offered(&plan, &verdicts, &check.kept, ("new", expires));
             assert_eq!(again.acknowledged.len(), accepted.acknowledged.len());
         })
     });

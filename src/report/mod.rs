@@ -248,7 +248,7 @@ fn acknowledgements(check: &Check) -> String {
     let today = check.now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let expires = today.saturating_add(jiff::Span::new().days(OFFERED_DAYS));
     let reason = "say why it is accepted";
-    safe::yaml(&Acknowledgements::offered(&check.plan, &check.found, &check.acknowledged, (reason, expires)))
+    safe::yaml(&Acknowledgements::offered(&check.plan, &check.found, &check.kept, (reason, expires)))
 }
 
 /// A format of reports.

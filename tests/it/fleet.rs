@@ -212,6 +212,47 @@ fn what_is_accepted_in_an_environment_is_drift_in_another_one() {
 }
 
 #[test]
+fn a_renewal_keeps_what_is_accepted_outside_of_its_check_in_its_order() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file(
+            "a/trueup.yaml",
+            "environments:\n  dev: {stack: a-dev, namespaces: [shop], variables: {n: shop}}\n  \
+             prod: {stack: a-prod, namespaces: [pay], variables: {n: pay}}\n",
+        )
+        .file("a/cart.yaml", &definition("${n}/cart", 80))
+        .file("a/till.yaml", &definition("${n}/till", 80))
+        .applied("a --env dev")
+        .applied("a --env prod");
+    for key in ["shop/cart", "shop/till", "pay/cart", "pay/till"] {
+        service.change(key, |object| object["spec"]["port"] = json!(9));
+    }
+    let renewed = |of: &str| {
+        let line = format!("drift a {of} --acknowledged a/known.yaml --format acknowledgements");
+        stage.write("a/known.yaml", stage.run(&line).text());
+        let known = stage.read("a/known.yaml");
+        let objects = known.lines().filter_map(|line| line.strip_prefix("- object: "));
+        (objects.map(str::to_owned).collect::<Vec<_>>(), known.matches("OPS-17").count())
+    };
+    let accepted = stage.run("drift a --env dev --format acknowledgements").code(3).text().to_owned();
+    stage.write("a/known.yaml", &accepted.replace("say why it is accepted", "OPS-17"));
+    assert_eq!(
+        renewed("--env prod --only pay/till"),
+        (["shop/cart", "shop/till", "pay/till"].map(str::to_owned).to_vec(), 2)
+    );
+    let all = ["shop/cart", "shop/till", "pay/till", "pay/cart"].map(str::to_owned).to_vec();
+    assert_eq!(renewed("--env prod --only pay/cart"), (all.clone(), 2));
+    stage.run("drift a --env all --acknowledged known.yaml").code(0);
+    assert_eq!(renewed("--env dev"), (all.clone(), 2));
+    // One of all environments stays where another may need it.
+    stage.write("a/known.yaml", &stage.read("a/known.yaml").replace("  environment: dev\n", ""));
+    assert_eq!(renewed("--env prod"), (all, 2));
+    let several = stage.run("drift a --env all --acknowledged known.yaml --format acknowledgements");
+    several.code(64).stderr_contains("name one environment: --env NAME");
+}
+
+#[test]
 fn the_files_of_an_environment_are_the_same_whether_the_call_names_it_or_all() {
     let service = Service::start();
     let stage = Stage::new()

@@ -100,7 +100,11 @@ async fn several(
     shard: Option<Shard>,
 ) -> Result<ExitStatus> {
     if arguments.format == Format::Acknowledgements {
-        return Err(targets::for_one("--format acknowledgements").hint("give the directories one at a time"));
+        let hint = match context.global.env.as_deref() {
+            Some(targets::ALL) => "name one environment: --env NAME",
+            _ => "give the directories one at a time",
+        };
+        return Err(targets::for_one("--format acknowledgements").hint(hint));
     }
     let live = fleet::snapshots(arguments.live.live.as_deref())?;
     let mut members = fleet::open(context, targets, FleetNeeds::of(live)).await?;
