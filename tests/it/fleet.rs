@@ -212,6 +212,28 @@ fn what_is_accepted_in_an_environment_is_drift_in_another_one() {
 }
 
 #[test]
+fn an_acknowledgement_of_an_unknown_environment_is_refused() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", "namespaces: [shop]\nenvironments:\n  prod: {stack: a-prod}\n")
+        .file("a/cart.yaml", &definition("shop/cart", 80))
+        .file("b/trueup.yaml", "stack: b\nnamespaces: [pay]\n")
+        .applied("a --env prod");
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    let accepted = stage.run("drift a --env prod --format acknowledgements").code(3).text().to_owned();
+    stage.write("a/known.yaml", &accepted.replace("environment: prod", "environment: porod"));
+    let unknown = "`a/known.yaml` accepts `shop/cart` in the environment `porod`, which the settings do not have";
+    let check = stage.run("drift a --env prod --acknowledged a/known.yaml");
+    check.code(1).stderr_contains(unknown).stderr_contains("did you mean `prod`?");
+    let check = stage.run("drift a --env all --acknowledged known.yaml");
+    check.code(1).stderr_contains(unknown).stderr_contains("did you mean `prod`?");
+    stage.run("drift b --acknowledged a/known.yaml").code(1).stderr_contains(unknown);
+    stage.write("a/known.yaml", &accepted);
+    stage.run("drift a --env prod --acknowledged a/known.yaml").code(0);
+}
+
+#[test]
 fn a_renewal_keeps_what_is_accepted_outside_of_its_check_in_its_order() {
     let service = Service::start();
     let stage = Stage::new()

@@ -6,7 +6,8 @@ use crate::cli::drift_store::DriftStore;
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, ShardArg};
 use crate::cli::stacks::targets::{Target, Targets};
-use crate::drift::{Acknowledgements, Check, DriftState, Shard, UnmanagedPolicy};
+use crate::drift::{Acknowledgement, Acknowledgements, Check, DriftState, Shard, UnmanagedPolicy};
+use crate::load::config::Config;
 use crate::report::fleet::{FleetCommand, StackReport};
 
 /// Checks whether the tenant still matches the definitions: the verdict for a schedule.
@@ -148,7 +149,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
             acknowledged.map(|name| stack.loaded.root.join(name)).filter(|path| path.exists()),
         ),
     };
-    let acknowledged = acknowledged.as_deref().map(acknowledgements).transpose()?;
+    let acknowledged = acknowledged.as_deref().map(|path| acknowledgements(path, &stack.loaded.config)).transpose()?;
     let base_url = &session.source.service().base_url;
     let kept = match arguments.live.live {
         Some(_) => None,
@@ -187,13 +188,21 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     Ok((report_view(arguments, context, session.view()), check))
 }
 
-fn acknowledgements(path: &Path) -> Result<Acknowledgements> {
+fn acknowledgements(path: &Path, config: &Config) -> Result<Acknowledgements> {
     let accepted: Acknowledgements = serde_yaml::from_str(&file::read_yaml(path, limit::SETTINGS)?)
         .with_context(|| format!("`{}` contains no acknowledgements", path.display()))
         .with_status(ExitStatus::Invalid)
         .hint("`drift --format acknowledgements` writes such a file")?;
-    match accepted.acknowledged.iter().find(|one| one.reason.trim().is_empty()) {
-        Some(one) => Err(error!(Invalid, "the `reason` for `{}` in `{}` is empty", one.object, path.display())),
-        None => Ok(accepted),
+    for Acknowledgement { object, environment, reason, .. } in &accepted.acknowledged {
+        let path = path.display();
+        if reason.trim().is_empty() {
+            return Err(error!(Invalid, "the `reason` for `{object}` in `{path}` is empty"));
+        }
+        if let Some(name) = environment.as_ref().filter(|name| !config.environments.contains_key(*name)) {
+            let what = "which the settings do not have";
+            return Err(error!(Invalid, "`{path}` accepts `{object}` in the environment `{name}`, {what}")
+                .did_you_mean(name, config.environments.keys().map(String::as_str)));
+        }
     }
+    Ok(accepted)
 }
