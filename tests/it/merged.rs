@@ -526,7 +526,7 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
         .stdout_contains("two (shard 2/2)\"} 1\n");
     stage.remove("shards/2.json");
     stage.run("fleet report shards").code(5).stdout_contains("== shard 2/2 of two\nINCOMPLETE  no file contains it");
-    // What the checker of a shard writes that fails is no stack.
+    // What the checker of a shard writes that fails does not count as a stack.
     stage.run("drift -R tenants --shard 1/2 --format json --output list/1.json");
     let failed = stage.run("drift -R tenants --shard 2/2 --format json --nonsense");
     stage.write("list/2.json", failed.code(64).stderr_ignored().text());

@@ -152,7 +152,7 @@ impl<'a> PendingRun<'a> {
             true => format!("the policy says `gates.{gate}: block`, which no setting loosens"),
             false => {
                 let setting = format!("gates.{gate}");
-                // A setting that is the same at the base is no change.
+                // A setting with the value of the base is not among the changes.
                 let is_own =
                     |change: &SettingChange| change.setting == setting && change.direction == Direction::Tightened;
                 let has_base = plan.source.base.is_some() && !plan.setting_changes.iter().any(is_own);

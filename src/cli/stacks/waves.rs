@@ -72,7 +72,7 @@ impl Waves {
     /// Reads what `--waves` is given.
     ///
     /// # Errors
-    /// What of it is no wave.
+    /// What of it cannot be a wave.
     pub fn parse(text: &str) -> Result<Self, String> {
         let rules: Vec<Vec<WaveRule>> = text.split(';').map(|part| rules(part.trim())).collect::<Result<_, _>>()?;
         let rules: Vec<WaveRule> = rules.into_iter().flatten().collect();
