@@ -68,6 +68,13 @@ pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a 
     permits(context, |policy| policy.allow(names))
 }
 
+/// Which of these consents the policy lets nobody give, in words.
+pub fn forbidden(context: &Context, consents: &BTreeSet<&'static str>) -> Vec<String> {
+    let policy = context.policy.as_ref().map(|file| &file.policy);
+    let forbids = |consent: &&str| policy?.allow([&(*consent).to_owned()]).err();
+    consents.iter().filter_map(forbids).map(|violation| violation.to_string()).collect()
+}
+
 /// Whether the policy of the call, if it names one, permits something.
 fn permits(context: &Context, is_permitted: impl FnOnce(&Policy) -> Result<(), Violation>) -> Result<()> {
     let Some(file) = &context.policy else { return Ok(()) };

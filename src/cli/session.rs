@@ -18,11 +18,11 @@ use crate::cli::{
 use crate::drift::{DriftState, Shard};
 use crate::journal::{JournalError, RunOwner};
 use crate::load::{Diagnostic, DirectoryKeys, SourceMap, StackFiles};
-use crate::model::policy::Prune;
+use crate::model::policy::{KeyAllowance, Prune};
 use crate::model::{ListRead, Live, RelatedObject, Scope, Snapshot, SourceLocation};
 use crate::plan::{
-    self, ActionKind, Allowances, ChangePlaces, FieldChange, NamedCommits, Note, PlanBuilder, PlanInput, PlanOrigin,
-    PlanSettings, PlanSource, ScopeRead, ScopeState,
+    self, ActionKind, Allowances, BlockedChange, ChangePlaces, FieldChange, NamedCommits, Note, PlanBuilder, PlanInput,
+    PlanOrigin, PlanSettings, PlanSource, ScopeRead, ScopeState,
 };
 use crate::report::facts::edits;
 use crate::run::RunRecord;
@@ -305,6 +305,10 @@ impl Session<'_> {
     /// Records in the plan which consents of the call it needs, and who gives them.
     pub fn consent(&self, plan: &mut Plan) {
         plan.consent(&self.allow, self.stack.context.environment.person().as_deref());
+        let guards = plan.refused().into_iter().map(|guard| guard.name.as_str());
+        let singly = plan.blocked.iter().filter_map(BlockedChange::consent).map(KeyAllowance::as_str);
+        let forbidden = policy::forbidden(self.stack.context, &guards.chain(singly).collect());
+        plan.notes.extend(forbidden.into_iter().map(|text| Note::Loaded { text }));
     }
 
     /// Gives every change its place, with paths that can be opened from the working directory.

@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ActionKind, Change, Conflict};
+use super::{Action, ActionKind, Change, Conflict};
+use crate::model::policy::KeyAllowance;
 use crate::model::{Key, RelatedObject, SourceLocation};
 
 /// A change that is blocked singly; the rest proceeds.
@@ -24,6 +25,19 @@ pub struct BlockedChange {
 }
 
 impl BlockedChange {
+    /// The consent with which a plan would make it, if there is one.
+    pub fn consent(&self) -> Option<KeyAllowance> {
+        match (&self.reason, self.change.as_ref().map(|change| &change.action)) {
+            (BlockReason::ForeignStack { .. }, _) => Some(KeyAllowance::ForeignStack),
+            (BlockReason::Protected, _) => Some(KeyAllowance::Protected),
+            (BlockReason::Unverified, _) => Some(KeyAllowance::Unverified),
+            (BlockReason::Referred { .. }, Some(Action::Replace { .. } | Action::Recreate { .. })) => None,
+            (BlockReason::Referred { .. }, _) => Some(KeyAllowance::Referred),
+            (BlockReason::Unchangeable(Unchangeable::Immutable { .. }), _) => Some(KeyAllowance::Recreate),
+            _ => None,
+        }
+    }
+
     /// A change that is blocked.
     #[must_use]
     pub fn new(key: Key, reason: BlockReason, change: Option<Change>) -> Self {

@@ -131,6 +131,12 @@ fn a_refusal_proposes_no_consent_that_the_policy_forbids() {
         refused.code(6).stderr_contains(forbidden).does_not_say("to allow it");
     }
     stage.run("apply . --yes").code(6).stderr_contains("to allow it: --allow empty-namespace");
+    // Who reviews the plan knows it before.
+    for format in ["text", "markdown", "html"] {
+        let plan = stage.run(&format!("plan . --policy ../policy.yaml --format {format}"));
+        plan.code(0).stdout_contains("the policy forbids");
+    }
+    stage.run("plan .").code(0).does_not_say("forbids");
     // Nor does a remark propose one that is given.
     let asked = "to allow it: --allow empty-namespace";
     stage.run("plan . --format github").code(0).stdout_contains(asked);

@@ -3,6 +3,7 @@
 use super::edits::ValueEdit;
 use crate::drift::short;
 use crate::model::STACK;
+use crate::model::policy::KeyAllowance;
 use crate::plan::{
     Action, Attribution, BlockReason, BlockedChange, BrokenReference, Cause, Change, FieldChange, Unchangeable,
     WrittenReference,
@@ -108,26 +109,24 @@ pub fn removed(change: &Change) -> Option<Line<'_>> {
 
 /// Why a change is blocked, and the flag that allows it.
 pub fn block_reason(blocked: &BlockedChange) -> (Line<'_>, Option<String>) {
-    let key = &blocked.key;
-    let allow = |name: &str| Some(format!("--allow {}", safe::shell(&format!("{name}={key}"))));
+    let allow = |consent: KeyAllowance| format!("--allow {}", safe::shell(&format!("{consent}={}", blocked.key)));
+    (blocked_by(blocked, &allow), blocked.consent().map(allow))
+}
+
+fn blocked_by<'b>(blocked: &'b BlockedChange, allow: &dyn Fn(KeyAllowance) -> String) -> Line<'b> {
     match &blocked.reason {
-        BlockReason::ForeignStack { stack } => (line!["it belongs to stack ", code(stack)], allow("foreign-stack")),
-        BlockReason::Protected => (line!["it is protected (`trueup/protect`)"], allow("protected")),
-        BlockReason::Unverified => (
-            line![
-                "its ownership annotation does not name the object that it was written for, so it may be a copy: delete \
-                   it by hand, or put its definition back, apply, and take it out again"
-            ],
-            allow("unverified"),
-        ),
+        BlockReason::ForeignStack { stack } => line!["it belongs to stack ", code(stack)],
+        BlockReason::Protected => line!["it is protected (`trueup/protect`)"],
+        BlockReason::Unverified => line![
+            "its ownership annotation does not name the object that it was written for, so it may be a copy: delete it by \
+                   hand, or put its definition back, apply, and take it out again"
+        ],
         BlockReason::Referred { by } => {
             let by = Line::some_of(by.iter().map(ToString::to_string), 4);
-            match blocked.change.as_ref().map(|change| &change.action) {
-                Some(Action::Replace { .. } | Action::Recreate { .. }) => {
-                    (by.and(" refers to it: let go of it in one apply, and create it anew in the next"), None)
-                }
-                _ => (by.and(" would be left without it"), allow("referred")),
-            }
+            by.and(match blocked.consent() {
+                None => " refers to it: let go of it in one apply, and create it anew in the next",
+                Some(_) => " would be left without it",
+            })
         }
         BlockReason::DefinedElsewhere { stack, directory, environment, same_stack, transfer } => {
             let stack = stack.as_deref().map_or_else(|| line!["a stack"], |stack| line!["stack ", code(stack)]);
@@ -140,24 +139,23 @@ pub fn block_reason(blocked: &BlockedChange) -> (Line<'_>, Option<String>) {
                 None => {
                     let before = blocked.change.as_ref().and_then(|change| change.action.before());
                     let owned = before.filter(|before| before.endpoint.annotations.contains_key(STACK));
-                    let consent = owned.and_then(|_| allow("foreign-stack")).map(|allow| format!(" {allow}"));
+                    let consent = owned.map(|_| format!(" {}", allow(KeyAllowance::ForeignStack)));
                     let adopt = format!("--adopt{}", consent.unwrap_or_default());
                     line!["let that stack take it over first, with ", code(adopt)]
                 }
             };
-            (line![stack, " in ", code(directory), environment, " defines it; ", how], None)
+            line![stack, " in ", code(directory), environment, " defines it; ", how]
         }
         BlockReason::Moved(conflict) => {
             let fields = Line::some_of(conflict.fields.iter().map(|moved| moved.field.to_string()), 8);
             let fields = (!fields.is_empty()).then(|| line![": ", fields]);
-            (line![foreign(&conflict.reason), fields], None)
+            line![foreign(&conflict.reason), fields]
         }
         BlockReason::Unreplaced { create } => {
-            (line!["the create of ", code(create.to_string()), ", which may come in its place, is blocked"], None)
+            line!["the create of ", code(create.to_string()), ", which may come in its place, is blocked"]
         }
-        BlockReason::Reference(broken) => (reference(broken), None),
-        BlockReason::Unchangeable(why @ Unchangeable::Immutable { .. }) => (unchangeable(why), allow("recreate")),
-        BlockReason::Unchangeable(why) => (unchangeable(why), None),
+        BlockReason::Reference(broken) => reference(broken),
+        BlockReason::Unchangeable(why) => unchangeable(why),
     }
 }
 
