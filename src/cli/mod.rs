@@ -143,6 +143,7 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
         context.output.rendered_message(&context.output.warning(&text));
     }
     let result = (context.call.check_outputs(&context.environment))
+        .inspect_err(|_| context.output.leave_files())
         .and_then(|()| policy::read(&mut context))
         .and_then(|()| policy::permits_names(&context, context.call.values("allow")))
         .and_then(|()| context.call.check_budget())

@@ -23,6 +23,9 @@ pub struct Acknowledgements {
     /// What is accepted.
     #[serde(default)]
     pub acknowledged: Vec<Acknowledgement>,
+    /// Whether the stack has environments, whose checks read the file as well.
+    #[serde(skip)]
+    pub has_environments: bool,
 }
 
 /// The one kind that such a file has.
@@ -153,7 +156,7 @@ impl Acknowledgements {
             AcknowledgementStatus::Silences | AcknowledgementStatus::NotChecked => true,
             AcknowledgementStatus::Expired => false,
             AcknowledgementStatus::Moved | AcknowledgementStatus::Unneeded => {
-                line.acknowledgement.environment != plan.source.environment
+                self.has_environments && line.acknowledgement.environment.is_none()
             }
         };
         let kept = lines.iter().filter(is_kept).map(|line| line.acknowledgement.clone()).collect();
@@ -206,7 +209,7 @@ impl Acknowledgements {
             Acknowledgement { object, environment, field, value, reason, expires }
         };
         let acknowledged = kept.iter().cloned().chain(drifted.into_iter().map(offer)).collect();
-        Self { kind: AcknowledgementsKind::Acknowledgements, acknowledged }
+        Self { acknowledged, ..Self::default() }
     }
 }
 
@@ -457,6 +460,8 @@ mod tests {
             file.silence(plan, &plan.verdicts(UnmanagedPolicy::Note), day("2026-11-21")).2
         };
         assert_eq!(kept(&plan, &file), []);
+        file.has_environments = true;
+        assert_eq!(kept(&plan, &file), file.acknowledged);
         plan.source.environment = Some("prod".to_owned());
         assert_eq!(kept(&plan, &file), file.acknowledged);
         let renewed = offered(&plan, &file.acknowledged, "new", "2027-01-01");

@@ -225,6 +225,10 @@ fn a_gate_that_the_base_or_the_plan_blocks_is_not_said_to_be_loosened_here() {
     ] {
         stage.run(line).code(6).stderr_contains(hint);
     }
+    // The base has loosened it since.
+    git(&stage, "checkout -q -b late main");
+    git(&stage, "branch -f main change");
+    stage.run("apply . --base main --yes").code(6).stderr_contains("set `gates.upgrade: warn`, and plan again");
 }
 
 #[test]

@@ -507,6 +507,15 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
             .stdout_contains("4 stacks: 1 in sync, 1 pending, 1 changed outside, 1 not checked")
             .does_not_say("INCOMPLETE");
     }
+    // Nor where the call is wrong, unless the file itself is refused.
+    for (line, code) in [
+        ("drift tenants/t4 --shard env --format json -o checks/t5.json", 1),
+        ("drift tenants/t4 --format json -o checks/t5.json --write json=checks/t5.json", 5),
+    ] {
+        stage.write("checks/t5.json", &stage.read("checks/t4/check.json"));
+        stage.run(line).code(64).stderr_ignored();
+        stage.run("fleet report checks").code(code);
+    }
     stage.remove("tenants/t5/wrong.yaml");
     stage.write("two/trueup.yaml", "stack: two\nnamespaces: [a, b, c, d, e, f]\n");
     stage.write("two/x.yaml", &definition("a/x", 80));

@@ -7,7 +7,7 @@ use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::shard::{self, ShardArg};
 use crate::cli::stacks::targets::{Target, Targets};
 use crate::drift::{Acknowledgement, Acknowledgements, Check, DriftState, Shard, UnmanagedPolicy};
-use crate::load::config::Config;
+use crate::load::Loaded;
 use crate::report::fleet::{FleetCommand, StackReport};
 
 /// Checks whether the tenant still matches the definitions: the verdict for a schedule.
@@ -63,7 +63,8 @@ impl Execute for DriftArgs {
     const ENDS_ON_INTERRUPT: bool = true;
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        output::check_files(self.files.output.as_deref(), &self.files.write)?;
+        output::check_files(self.files.output.as_deref(), &self.files.write)
+            .inspect_err(|_| context.output.leave_files())?;
         let shard = shard::given(&context.environment, self.shard)?;
         match targets::of(context, &self.scope.paths, self.stacks)? {
             Targets::One => one(self, context, shard).await,
@@ -149,7 +150,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
             acknowledged.map(|name| stack.loaded.root.join(name)).filter(|path| path.exists()),
         ),
     };
-    let acknowledged = acknowledged.as_deref().map(|path| acknowledgements(path, &stack.loaded.config)).transpose()?;
+    let acknowledged = acknowledged.as_deref().map(|path| acknowledgements(path, &stack.loaded)).transpose()?;
     let base_url = &session.source.service().base_url;
     let kept = match arguments.live.live {
         Some(_) => None,
@@ -188,20 +189,25 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     Ok((report_view(arguments, context, session.view()), check))
 }
 
-fn acknowledgements(path: &Path, config: &Config) -> Result<Acknowledgements> {
-    let accepted: Acknowledgements = serde_yaml::from_str(&file::read_yaml(path, limit::SETTINGS)?)
+fn acknowledgements(path: &Path, loaded: &Loaded) -> Result<Acknowledgements> {
+    let mut accepted: Acknowledgements = serde_yaml::from_str(&file::read_yaml(path, limit::SETTINGS)?)
         .with_context(|| format!("`{}` contains no acknowledgements", path.display()))
         .with_status(ExitStatus::Invalid)
         .hint("`drift --format acknowledgements` writes such a file")?;
+    let environments = &loaded.config.environments;
+    accepted.has_environments = !environments.is_empty();
+    let namespaces = loaded.namespaces();
     for Acknowledgement { object, environment, reason, .. } in &accepted.acknowledged {
         let path = path.display();
         if reason.trim().is_empty() {
             return Err(error!(Invalid, "the `reason` for `{object}` in `{path}` is empty"));
         }
-        if let Some(name) = environment.as_ref().filter(|name| !config.environments.contains_key(*name)) {
+        // The file may be that of several stacks.
+        let is_own = namespaces.contains(&object.namespace);
+        if let Some(name) = environment.as_ref().filter(|name| is_own && !environments.contains_key(*name)) {
             let what = "which the settings do not have";
             return Err(error!(Invalid, "`{path}` accepts `{object}` in the environment `{name}`, {what}")
-                .did_you_mean(name, config.environments.keys().map(String::as_str)));
+                .did_you_mean(name, environments.keys().map(String::as_str)));
         }
     }
     Ok(accepted)

@@ -353,13 +353,14 @@ impl Output {
         self.answer_error(error);
     }
 
-    /// Writes the error as the document that the call promises, unless its one document is written, and where that of its
-    /// run would be, unless the call is wrong.
+    /// Writes the error as the document that the call promises, unless its one document is written, and into the files of
+    /// the call: but not where that of its run would be, if the call is wrong.
     pub fn answer_error(&self, error: &CommandError) {
         let document = report::error::json(&error.report());
-        if error.status != ExitStatus::Usage {
-            self.answer_in_files(|out| out.write_all(document.as_bytes()));
+        if error.status == ExitStatus::Usage {
+            locked(&self.progress).files.retain(|(_, mode)| *mode != FileMode::Private);
         }
+        self.answer_in_files(|out| out.write_all(document.as_bytes()));
         let answered = locked(&self.progress).answered;
         match self.promised {
             None => {}

@@ -23,7 +23,7 @@ use crate::cli::{
 };
 use crate::gate;
 use crate::journal::{self, Journal};
-use crate::model::policy::{Direction, GateMode, Gates, SettingChange};
+use crate::model::policy::{GateMode, Gates, SettingChange};
 use crate::model::{Clock, Live, RunId, Scope};
 use crate::plan::{Allowances, ApprovedPlan, Counts, Ignore, RunLimits, WrittenReference};
 use crate::report::facts::plan::resume_of;
@@ -152,9 +152,10 @@ impl<'a> PendingRun<'a> {
             true => format!("the policy says `gates.{gate}: block`, which no setting loosens"),
             false => {
                 let setting = format!("gates.{gate}");
-                // A setting with the value of the base is not among the changes.
-                let is_own =
-                    |change: &SettingChange| change.setting == setting && change.direction == Direction::Tightened;
+                // Where the base blocks as well, it is not among the changes.
+                let is_own = |change: &SettingChange| {
+                    change.setting == setting && change.base.as_ref().is_some_and(|base| !base.starts_with("block"))
+                };
                 let has_base = plan.source.base.is_some() && !plan.setting_changes.iter().any(is_own);
                 let first = if has_base { ", at the base first" } else { "" };
                 format!("to apply anyway: set `{setting}: warn`{first}, and plan again")
