@@ -228,15 +228,12 @@ fn listed(base: &RunTarget, own: Option<[&SafetySettings; 2]>, head: &RunTarget)
         ("files.exclude", |of| of.exclude.iter().map(String::as_str).collect()),
     ];
     let of = |(setting, list): (&str, List)| {
+        let [was, is] = [base, head].map(list);
         let own = own.map(|own| own.map(|then| list(&then.target)));
-        of_list(
-            setting,
-            &list(base),
-            own.as_ref().map(<[_; 2]>::each_ref),
-            &list(head),
-            "(not listed)",
-            [Direction::Changed; 2],
-        )
+        // A list that is left out may mean all: then nothing is said value by value.
+        let is_by_value = |own: &&[BTreeSet<&str>; 2]| own[0] == is || !own.iter().chain([&is]).any(BTreeSet::is_empty);
+        let own = own.as_ref().filter(is_by_value).map(<[_; 2]>::each_ref);
+        of_list(setting, &was, own, &is, "(not listed)", [Direction::Changed; 2])
     };
     lists.into_iter().flat_map(of).collect()
 }

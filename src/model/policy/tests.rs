@@ -185,6 +185,23 @@ fn of_a_list_that_both_sides_changed_each_value_is_of_its_side() {
 }
 
 #[test]
+fn of_a_list_that_the_base_has_no_more_what_the_branch_takes_out_is_its_own_change() {
+    let of = |files: &[&str]| {
+        let mut settings = settings(&strict());
+        settings.target.include = files.iter().map(ToString::to_string).collect();
+        settings
+    };
+    let directions = |[merge_base, base, head]: [&[&str]; 3]| -> Vec<Direction> {
+        let [merge_base, base, head] = [of(merge_base), of(base), of(head)];
+        let changes = changes(Some(&base), Some([&merge_base, &base]), &head, &head.safeguards);
+        changes.into_iter().map(|change| change.direction).collect()
+    };
+    assert_eq!(directions([&["a", "b"], &[], &["a"]]), [Direction::Changed]);
+    assert_eq!(directions([&["a"], &["b"], &[]]), [Direction::Changed]);
+    assert_eq!(directions([&["a"], &[], &["a"]]), [Direction::BehindBase]);
+}
+
+#[test]
 fn a_gate_that_looks_at_fewer_minutes_or_lets_more_events_pass_is_looser() {
     let gate = |events, events_minutes, events_threshold| Gates {
         events,
