@@ -148,23 +148,29 @@ impl Call {
         if paths.is_empty() { ".".to_owned() } else { paths.join(" ") }
     }
 
-    /// Refuses an output in the place of a file that the call reads, as its flags or its environment name it.
+    /// Refuses an output in the place of a file that the call reads.
     ///
     /// # Errors
     /// There is such.
     pub fn check_outputs(&self, environment: &ProcessEnvironment) -> Result<()> {
-        let is_read = |path: &Path| {
-            let path = real_path_or_given(path);
-            let typed = INPUTS.split(' ').flat_map(|id| self.values(id)).map(String::as_str);
-            // Those of several stacks are in a directory.
-            let states = self.values("drift_state").iter().map(|state| real_path_or_given(Path::new(state)));
-            typed.chain(environment.files()).any(|value| real_path_or_given(Path::new(value)) == path)
-                || states.into_iter().any(|state| path.parent() == Some(&state))
-        };
         // What is read may be written before, as a drift state is.
-        match self.outputs().find(|path| !path.is_dir() && is_read(path)) {
-            Some(path) => Err(is_input(path)),
-            None => Ok(()),
+        self.outputs().filter(|path| !path.is_dir()).try_for_each(|path| self.check_output(path, environment))
+    }
+
+    /// Refuses a file to write that the call reads, as its flags or its environment name it.
+    ///
+    /// # Errors
+    /// It is such.
+    pub fn check_output(&self, output: &Path, environment: &ProcessEnvironment) -> Result<()> {
+        let path = real_path_or_given(output);
+        let typed = INPUTS.split(' ').flat_map(|id| self.values(id)).map(String::as_str);
+        // Those of several stacks are in a directory.
+        let mut states = self.values("drift_state").iter().map(|state| real_path_or_given(Path::new(state)));
+        match typed.chain(environment.files()).any(|value| real_path_or_given(Path::new(value)) == path)
+            || states.any(|state| path.parent() == Some(&state))
+        {
+            true => Err(is_input(output)),
+            false => Ok(()),
         }
     }
 
@@ -195,7 +201,7 @@ impl Call {
 
 /// That an output is in the place of an input.
 pub fn is_input(path: &Path) -> CommandError {
-    error!(Usage, "the call also reads `{}`, which would be replaced", path.display()).hint("name another file")
+    error!(Usage, "the call also reads `{}`, which would be overwritten", path.display()).hint("name another file")
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fs::TryLockError;
 use std::net::SocketAddr;
 
+use crate::api::Secret;
 use crate::cli::command::prelude::*;
 use crate::cli::service::token;
 use crate::file::open_own;
@@ -57,7 +58,10 @@ impl Execute for SandboxArgs {
         if self.reset {
             return reset(context);
         }
+        // No output of the call by its id, which is that of the global one.
+        (self.log.iter()).try_for_each(|log| context.call.check_output(Path::new(log), &context.environment))?;
         let given = token::of_sandbox(context)?;
+        given.as_deref().map(Secret::new).transpose().with_status(ExitStatus::Invalid)?;
         let shown = given.is_none().then(|| context.environment.secret());
         let token = given.or_else(|| shown.clone()).unwrap_or_default();
         let storage = self.data.clone().map_or(Storage::Memory, Storage::File);

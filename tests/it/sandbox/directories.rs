@@ -110,6 +110,20 @@ fn applied_and_copied(options: &str) -> Stage {
 }
 
 #[test]
+fn a_sandbox_logs_into_no_file_that_it_reads_and_takes_no_token_that_no_request_can_carry() {
+    let stage = Stage::new().file("input", "{}\n");
+    for read in ["--data", "--tenant", "--faults", "--token-file"] {
+        let ran = stage.run(&format!("sandbox --listen 127.0.0.1:0 {read} input --log ./input"));
+        ran.code(64).stderr_contains("the call also reads `./input`");
+        assert_eq!(stage.read("input"), "{}\n", "{read}");
+    }
+    for (token, why) in [("", "the token is empty"), ("a b", "contains a blank"), ("a\nb", "contains a blank")] {
+        stage.write("token", token);
+        stage.run("sandbox --listen 127.0.0.1:0 --token-file token").code(1).stderr_contains(why);
+    }
+}
+
+#[test]
 fn a_copy_of_a_stack_in_another_sandbox_knows_nothing_of_the_runs_of_the_first() {
     for options in ["--sandbox", "--sandbox=x.redb", "--sandbox --state ../runs"] {
         let stage = applied_and_copied(options);
