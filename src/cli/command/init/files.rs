@@ -130,7 +130,8 @@ pub fn before_pipelines(forge: Forge) -> Option<&'static str> {
              set the variable TRUEUP_RELEASES to the URL of the releases of trueup\n  \
              set `sha256` in each workflow, from SHA256SUMS of the release\n  \
              add the secret TRUEUP_READ_TOKEN to the environment `plan`, TRUEUP_WRITE_TOKEN to `production`\n  \
-             let only the default branch deploy to the environment `production`\n  \
+             let only the default branch deploy to the environment `production`, and require reviewers in it\n  \
+             for each environment NAME of a stack, `plan-NAME` has the tokens of `plan`, and `production-NAME` the rules of `production`\n  \
              require the check `trueup` of the workflow `plan`\n  \
              name your default branch in apply.yaml, apply-stack.yaml and snapshot.yaml, if it is not `main`\n  \
              delete snapshot.yaml if nobody but the tenant's people may read what it contains\n",
@@ -138,7 +139,10 @@ pub fn before_pipelines(forge: Forge) -> Option<&'static str> {
         Forge::Gitlab => Some(
             "Before the pipeline runs:\n  \
              set `releases`, `sha256` (from SHA256SUMS of the release) and `image` in .gitlab-ci.yml and .gitlab/trueup-stack.yml\n  \
-             add the masked variable TRUEUP_TOKEN to the environments `plan/*` (reads) and `production/*` (writes)\n",
+             add the masked variable TRUEUP_TOKEN to the environments `plan/*` (reads) and `production/*` (writes)\n  \
+             protect each environment `production/…`, with approvals: its jobs alone get the token that writes\n  \
+             add a pipeline schedule for the nightly check\n  \
+             add TRUEUP_COMMENT_TOKEN, a token of the project with the scope `api`, for the notes in merge requests\n",
         ),
         Forge::None => None,
     }
@@ -179,6 +183,21 @@ mod tests {
             let named = ["[main]", "heads/main", "origin/main"].iter().any(|branch| text.contains(branch));
             let line = list.lines().find(|line| line.contains("if it is not `main`")).expect("a line");
             assert_eq!(named, line.contains(&format!(" {}", path.rsplit('/').next().expect("a name"))), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_the_pipelines_of_a_forge_need_is_in_the_list_of_what_to_set() {
+        let needed = [
+            (Forge::Github, "reviewer", "reviewers"),
+            (Forge::Github, "TRUEUP_RELEASES", "TRUEUP_RELEASES"),
+            (Forge::Gitlab, "\"schedule\"", "schedule"),
+            (Forge::Gitlab, "are protected", "protect"),
+            (Forge::Gitlab, "TRUEUP_COMMENT_TOKEN", "TRUEUP_COMMENT_TOKEN"),
+        ];
+        for (forge, used, named) in needed {
+            assert!(pipelines(forge, &stack()).iter().any(|file| file.text.contains(used)), "{used}");
+            assert!(before_pipelines(forge).expect("a list").contains(named), "{named}");
         }
     }
 
