@@ -77,7 +77,11 @@ impl Import {
         let endpoint = match attributes.and_then(|attributes| attributes::object(kind, &attributes)) {
             Ok(endpoint) => endpoint,
             Err(reason) => {
-                self.left_out.push((address, reason));
+                let names = sensitive.into_iter().map(|name| format!("`{name}`")).reduce(|all, one| all + ", " + &one);
+                // A reason may quote a value.
+                let hidden =
+                    |names| format!("it is not valid; why is not shown, because Terraform marks {names} as sensitive");
+                self.left_out.push((address, names.map_or(reason, hidden)));
                 return;
             }
         };

@@ -149,6 +149,11 @@ fn a_value_that_terraform_marks_as_sensitive_is_written_and_named() {
     let named = "written in clear text: labels of volterra_endpoint.all[0], which Terraform marks as sensitive";
     stage.run("import terraform terraform.tfstate -o endpoints").code(0).stderr_contains(named);
     assert!(stage.read("endpoints/shop/cart.yaml").contains("tier: web"));
+    // Why it is left out could quote it.
+    marked["resources"][0]["instances"][0]["attributes"]["labels"]["tier"] = json!("hunter2 !");
+    stage.write("terraform.tfstate", &marked.to_string());
+    let ran = stage.run("import terraform terraform.tfstate -o left");
+    ran.code(1).does_not_say("hunter2").stderr_contains("because Terraform marks `labels` as sensitive");
 }
 
 #[test]
