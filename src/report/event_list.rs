@@ -60,7 +60,9 @@ impl<'a> EventList<'a> {
         let (fields, headings): (Vec<&str>, Vec<String>) = if chosen.is_empty() {
             COLUMNS.iter().map(|(field, heading)| (*field, (*heading).to_owned())).unzip()
         } else {
-            chosen.iter().map(|field| (field.as_str(), field.to_uppercase())).unzip()
+            let [(time, heading), ..] = COLUMNS;
+            let named = |field: &'a String| if field == time { heading.to_owned() } else { field.to_uppercase() };
+            chosen.iter().map(|field| (field.as_str(), named(field))).unzip()
         };
         let is_name = |field: &str| ["time", "id", "ip", "name"].iter().any(|end| field.ends_with(end));
         let free: Vec<usize> = (0..fields.len()).filter(|at| !is_name(fields[*at])).collect();

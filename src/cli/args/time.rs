@@ -35,7 +35,8 @@ fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
 
 /// A length of time such as `90s`, `1h30m` or `2d`, a day being 24 hours; nothing where the text is none.
 pub fn duration(text: &str) -> Option<SignedDuration> {
-    let span: Span = text.parse().ok()?;
+    // `10:00:00` would be ten hours, and is the time of a day.
+    let span: Span = text.parse().ok().filter(|_| !text.contains(':'))?;
     span.to_duration(SpanRelativeTo::days_are_24_hours()).ok().filter(|length| !length.is_negative())
 }
 
@@ -104,6 +105,9 @@ mod tests {
         for (text, wanted) in [
             ("now", Some("2026-11-21T12:00:00Z")),
             ("1h", Some("2026-11-21T11:00:00Z")),
+            ("10:00:00", None),
+            ("10:00:00 ago", None),
+            ("1d 10:00:00", None),
             ("-1h", Some("2026-11-21T11:00:00Z")),
             ("1d12h", Some("2026-11-20T00:00:00Z")),
             ("1w", Some("2026-11-14T12:00:00Z")),

@@ -38,10 +38,10 @@ impl Execute for ShowArgs {
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let path = self.what.as_path();
-        if path.is_file() {
-            file(self, context, path)?;
-        } else {
-            recorded(self, context)?;
+        match path.metadata() {
+            // A pipe is one as well.
+            Ok(found) if !found.is_dir() => file(self, context, path)?,
+            _ => recorded(self, context)?,
         }
         Ok(ExitStatus::Done)
     }
@@ -58,7 +58,9 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
             if arguments.format == Format::Prometheus {
                 return Err(no_format("a plan", arguments.format, "text, json, markdown, html, github, sarif"));
             }
-            show_plan(arguments, context, &plan, Some(path), settings::of_recorded(context, &plan, None));
+            // A pipe is empty for the apply that would be proposed.
+            let saved = Some(path).filter(|path| path.is_file());
+            show_plan(arguments, context, &plan, saved, settings::of_recorded(context, &plan, None));
         }
         Some("snapshot") => {
             let snapshot = Snapshot::from_file(&bytes).with_context(not_shown).with_status(ExitStatus::Invalid)?;
@@ -98,7 +100,10 @@ fn not_shown_here(path: &Path, kind: Option<&str>) -> CommandError {
 fn recorded(arguments: &ShowArgs, context: &Context) -> Result<()> {
     arguments.columns.check(false, TABLE)?;
     let name = arguments.what.to_string_lossy();
-    let document = document::find(context, &name).hint(format!("there is no file `{name}` either"))?;
+    let document = document::find(context, &name).hint(match arguments.what.is_dir() {
+        true => format!("`{name}` is a directory: show one of its files"),
+        false => format!("there is no file `{name}` either"),
+    })?;
     show_run(arguments, context, &document);
     Ok(())
 }

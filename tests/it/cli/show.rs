@@ -71,4 +71,6 @@ fn a_run_is_shown_as_the_history_shows_it_and_its_plan_in_the_other_formats() {
         .code(1)
         .stderr_contains("there is no file `nosuch` either")
         .stderr_contains("trueup history");
+    std::fs::create_dir(stage.path("plans")).expect("a directory");
+    stage.run("show plans").code(1).stderr_contains("`plans` is a directory: show one of its files");
 }

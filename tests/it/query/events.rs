@@ -200,6 +200,7 @@ fn no_field_of_an_event_has_force_on_a_terminal() {
     let event = &lines(stage.run("events --format ndjson").code(0))[0];
     assert_eq!(event["country"], "\u{202e}Land\u{1b}[31m");
     stage.run("events --by country").code(0).stdout_contains(r"\u{202e}Land\u{1b}[31m");
+    stage.run("events --fields country,time").code(0).stdout_contains("COUNTRY").stdout_contains("TIME (UTC)");
 }
 
 #[test]
