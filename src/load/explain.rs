@@ -85,6 +85,9 @@ pub struct ReplacedValue {
     pub place: SourceLocation,
 }
 
+/// In the place of a secret.
+const NOT_SHOWN: &str = "(not shown)";
+
 /// The entries of a document by their path of snake_case keys; those in lists aside.
 type Entries<'i, 's> = BTreeMap<Vec<String>, &'i MapEntry<'s>>;
 
@@ -212,14 +215,14 @@ impl Explainer<'_, '_, '_> {
     }
 
     fn value(&self, path: &[String]) -> Json {
-        if let Some(value) = path.iter().try_fold(&self.wire, |at, key| at.get(key)) {
-            return value.clone();
-        }
         let kind = self.endpoint.key.kind;
+        if let Some(value) = path.iter().try_fold(&self.wire, |at, key| at.get(key)) {
+            return if is_secret(kind, path) { NOT_SHOWN.into() } else { value.clone() };
+        }
         if let Some(field) = Field::of_endpoint().find(|field| field.keys(kind).is_some_and(|keys| keys == path)) {
             return field.value(self.endpoint);
         }
-        match Level::at(self.endpoint.key.kind, path) {
+        match Level::at(kind, path) {
             Level::Empty => Json::Object(serde_json::Map::new()),
             _ => Json::Null,
         }
@@ -253,7 +256,7 @@ impl Explainer<'_, '_, '_> {
         let of = |name: String| {
             let value = self.loaded.config.variables.get(&name)?.clone();
             let is_secret = self.loaded.options.secret_variables.contain(&name);
-            let value = if is_secret { "(not shown)".to_owned() } else { value };
+            let value = if is_secret { NOT_SHOWN.to_owned() } else { value };
             let set = self.settings.iter().find(|setting| setting.path == ["variables", &name]);
             let (layer, place) =
                 set.map_or((LayerName::Call("--var".to_owned()), None), |set| (set.layer.clone(), set.place.clone()));
@@ -263,12 +266,18 @@ impl Explainer<'_, '_, '_> {
     }
 }
 
-/// Whether an entry is a value and no mapping of values: a scalar, a list, an option without fields, one label. A secret
-/// is none, because nothing shows it.
+/// Whether the value at a path is a secret, however it is written.
+fn is_secret(kind: KindName, path: &[String]) -> bool {
+    matches!(Level::at(kind, path), Level::Secret)
+}
+
+/// Whether an entry is a value and no mapping of values: a scalar, a list, an option without fields, one label, a secret.
 fn is_value(kind: KindName, path: &[String], entry: &MapEntry<'_>) -> bool {
     let is_one = match Level::at(kind, path) {
-        Level::Secret | Level::Unknown => return false,
-        Level::Value | Level::Empty => true,
+        Level::Unknown => return false,
+        // What is in a secret is a part of it.
+        Level::Secret if is_secret(kind, &path[..path.len() - 1]) => return false,
+        Level::Value | Level::Empty | Level::Secret => true,
         // Labels that are none change none.
         Level::Several(_) if path.len() == 2 => false,
         Level::Object(_) | Level::Metadata | Level::Message(_) | Level::Several(_) => entry.item.entries().is_empty(),
@@ -294,6 +303,7 @@ fn entries<'i, 's>(root: &'i Item<'s>) -> Entries<'i, 's> {
 fn replaced_value(kind: KindName, path: &[String], entry: &MapEntry<'_>) -> ReplacedValue {
     let slice = entry.item.span.slice();
     let written = match entry.item.text() {
+        _ if is_secret(kind, path) => NOT_SHOWN.to_owned(),
         Some(text) => text.to_owned(),
         // A list of another kind may have a secret in it.
         None if slice.contains('\n') || !kind.is_endpoint() => entry.item.kind().to_owned(),

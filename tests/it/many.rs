@@ -183,6 +183,11 @@ fn snapshots_of_several_stacks_are_a_directory_to_plan_against() {
     assert_eq!(reports("plan -R stacks --live live --format json"), live);
     assert_eq!(service.log().len(), requests, "a snapshot needs no service");
     stage.run("drift -R stacks --live live").code(2).stdout_contains("2 stacks: 1 in sync, 1 pending");
+    // What could not be read is in the file of before, which no proposed plan takes.
+    service.misbehave("rules: [{operation: endpoint-list, namespace: shop, status: {code: 403}}]\n");
+    let partial = stage.run("snapshot -R stacks -o live");
+    partial.code(1).stderr_contains("could not read `shop`").stdout_contains("is from an earlier call\n");
+    partial.stdout_contains("1 of 2 stacks written.").does_not_say("Next:");
 }
 
 #[test]

@@ -80,7 +80,14 @@ async fn several(arguments: &SnapshotArgs, context: &Context, targets: Vec<Targe
                 context.output.answer_line(&format!("{}: {kept}, in {}", member.name(), path.display()));
                 written += 1;
             }
-            Err(NoResult::Failed(error)) => status = status.worse(fleet::failed(&error)),
+            Err(NoResult::Failed(error)) => {
+                status = status.worse(fleet::failed(&error));
+                let path = member.file_in(&arguments.output);
+                if path.exists() {
+                    let earlier = format!("{}: {} is from an earlier call", member.name(), path.display());
+                    context.output.answer_line(&earlier);
+                }
+            }
             Err(NoResult::Skipped(reason)) => {
                 context.output.answer_line(&format!("{}: skipped, {reason}", member.name()));
             }
@@ -90,7 +97,8 @@ async fn several(arguments: &SnapshotArgs, context: &Context, targets: Vec<Targe
     let call = targets::call(context);
     let directory = arguments.output.display().to_string();
     context.output.answer_line(&format!("{written} of {} stacks written.", members.len()));
-    if written > 0 && arguments.is_of_stack() {
+    // A plan of the others would take what an earlier call wrote of the failed ones.
+    if status == ExitStatus::Done && written > 0 && arguments.is_of_stack() {
         context.output.answer_line(&format!("Next:  trueup plan {call} --live {}", safe::shell(&directory)));
     }
     Ok(status)

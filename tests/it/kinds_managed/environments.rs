@@ -337,4 +337,16 @@ fn a_secret_that_an_overlay_sets_is_at_its_place_there() {
     }
     stage.write("o/prod/web.yaml", &overlay("blindfold_secret_info", "CCCC"));
     stage.run("plan . --env prod").code(0).stdout_contains(place).does_not_say("web.yaml:5");
+    let explained = |shown: usize, why: &str| {
+        for format in ["text", "json"] {
+            let ran = stage.run(&format!("explain certificate:shop/web . --env prod --format {format}"));
+            ran.code(0).does_not_say("AAAA").does_not_say("CCCC").stdout_contains("private_key");
+            assert_eq!(ran.text().matches("(not shown)").count(), shown, "{why}: {}", ran.text());
+        }
+    };
+    explained(2, "it, and what it replaces");
+    let null = overlay("blindfold_secret_info", "")
+        .replace(":\n    blindfold_secret_info: {location: 'string:///'}", ": null");
+    stage.write("o/prod/web.yaml", &null);
+    explained(1, "what it takes away");
 }
