@@ -334,6 +334,36 @@ fn a_check_that_waits_for_its_drift_state_ends_when_it_is_interrupted() {
     assert_eq!((output.status.code(), &document["status"]), (Some(130), &json!("interrupted")));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_second_interrupt_ends_what_writes_to_a_reader_that_has_stopped_to_read() {
+    let service = Service::start();
+    let many: Vec<String> = (0..300).map(|n| definition(&format!("shop/e{n}"), 80)).collect();
+    let stage = Stage::stack(&service, "shop").file("many.yaml", &many.join("---\n"));
+    for (line, said) in
+        [("plan . --format json", ""), ("apply . --yes --format ndjson", "interrupted again: ended at once; ")]
+    {
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut command = stage.command(&words);
+        let errors = std::fs::File::create(stage.path("../errors")).expect("a file");
+        let mut stopped = command.stdout(Stdio::piped()).stderr(errors).spawn().expect("it starts");
+        let mut stdout = stopped.stdout.take().expect("piped");
+        stdout.read_exact(&mut [0]).expect("it has begun to write");
+        let begun = Instant::now();
+        while stopped.try_wait().expect("a child").is_none() {
+            if begun.elapsed() > Duration::from_secs(20) {
+                stopped.kill().expect("a child");
+                panic!("{line} waits for its reader");
+            }
+            let interrupt = std::process::Command::new("kill").args(["-TERM", &stopped.id().to_string()]).status();
+            assert!(interrupt.expect("a program").success());
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        assert_eq!(stopped.wait().expect("it ended").code(), Some(130), "{line}");
+        assert!(stage.read("../errors").contains(said), "{line}");
+    }
+}
+
 #[test]
 fn a_stream_tells_each_step_of_a_run_with_its_time_and_ends_with_the_outcome() {
     let service = Service::start();

@@ -20,8 +20,8 @@ fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
     if text == "now" {
         return Some(now);
     }
-    // Fewer digits are a year or a date without dashes, which nobody means as seconds.
-    if text.len() > 8 && text.bytes().all(|byte| byte.is_ascii_digit()) {
+    // Fewer digits are a year or a date without dashes, and more of them one with its time.
+    if (9..=10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Timestamp::from_second(text.parse().ok()?).ok();
     }
     // The library reads `ago` as well, and as a negative length.
@@ -106,6 +106,7 @@ mod tests {
             ("now", Some("2026-11-21T12:00:00Z")),
             ("1h", Some("2026-11-21T11:00:00Z")),
             ("10:00:00", None),
+            ("202611301200", None),
             ("10:00:00 ago", None),
             ("1d 10:00:00", None),
             ("-1h", Some("2026-11-21T11:00:00Z")),

@@ -2,6 +2,8 @@
 //! second Ctrl-C ends the program at once, as a kill would: the journal records what was in flight. A signal to end, and the
 //! loss of the terminal, are the same.
 
+use std::io::Write as _;
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 #[cfg(unix)]
@@ -11,9 +13,16 @@ use tokio::sync::watch;
 use crate::cli::{ExitStatus, Output};
 #[cfg(unix)]
 use crate::file::{self, limit};
+use crate::report::safe;
 
 /// Signals that arrive within this time are one interrupt: `timeout` sends its own to the program and to the group of the program.
 const ONE_INTERRUPT: Duration = Duration::from_millis(200);
+
+/// What a second interrupt leaves the program to end by itself, and to say why.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What the end of the run that began last leaves.
+static LEFT: Mutex<Option<String>> = Mutex::new(None);
 
 /// Becomes `true` when a person interrupts the run that begins now. `output` says so, and at a second interrupt what is `left`.
 pub async fn watch(output: Output, left: String) -> watch::Receiver<bool> {
@@ -22,6 +31,8 @@ pub async fn watch(output: Output, left: String) -> watch::Receiver<bool> {
     // Signals are awaited from now on, and the command no longer ends by one.
     let is_interrupted = futures_util::poll!(first.as_mut()).is_ready();
     output.note_run();
+    let ended = format!("interrupted again: ended at once; {left}");
+    *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{}\n", safe::line(&ended)));
     tokio::spawn(async move {
         if !is_interrupted {
             first.await;
@@ -33,7 +44,7 @@ pub async fn watch(output: Output, left: String) -> watch::Receiver<bool> {
         // arrives several times, from the system and from the shell.
         tokio::join!(biased; asked_to_end(), tell);
         output.clear_lines();
-        output.notice(&format!("interrupted again: ended at once; {left}"));
+        output.notice(&ended);
         std::process::exit(ExitStatus::Interrupted.code().into());
     });
     stopped
@@ -57,10 +68,33 @@ pub async fn unless_interrupted<T>(output: &Output, work: impl Future<Output = T
 
 /// Returns at Ctrl-C, when the process receives a signal to end, or when its terminal is closed or the connection to it lost.
 pub async fn interrupted() {
+    static INSISTED: Once = Once::new();
+    // Without the thread, a second interrupt changes nothing.
+    INSISTED.call_once(|| drop(std::thread::Builder::new().spawn(end_at_second)));
+    first().await;
+}
+
+async fn first() {
     tokio::select! {
         () = asked_to_end() => {}
         () = hung_up() => {}
     }
+}
+
+/// Ends the program at a second interrupt also where its one thread writes to a reader that no longer reads.
+fn end_at_second() {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+    runtime.block_on(async {
+        first().await;
+        tokio::time::sleep(ONE_INTERRUPT).await;
+        asked_to_end().await;
+        tokio::time::sleep(GRACE).await;
+        let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+        // What writes the answer has locked the lines of the output.
+        let said = tokio::task::spawn_blocking(move || std::io::stderr().write_all(left.as_bytes()));
+        let _ = tokio::time::timeout(GRACE, said).await;
+    });
+    std::process::exit(ExitStatus::Interrupted.code().into());
 }
 
 async fn asked_to_end() {
