@@ -12,7 +12,7 @@ use super::diagnostic::Diagnostic;
 use super::fields::{Decoder, Fault, Fields, Place, described, first_line};
 use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
 use super::rules;
-use super::suggestion::did_you_mean;
+use super::suggestion::{did_you_mean, nearest};
 use crate::kind::{self, Field, FieldKind, Flag, Group, KindName, Message, Part, Rule, Unit};
 use crate::model::{self, Json, Name, Object, Problem, SealedSecrets, Segment, WireMetadata};
 
@@ -22,6 +22,8 @@ const CLEAR: &str = "clear_secret_info";
 const LONGEST_SHOWN: usize = 60;
 /// Kinds that are named where any of them may be meant.
 const MOST_KINDS: usize = 3;
+/// What to do with a file that is none of trueup.
+const LEAVE_OUT: &str = "to leave other files out: `files: {exclude: [...]}` in trueup.yaml";
 /// Problems of one document after which its lists and maps are not read on.
 const MOST_PROBLEMS: usize = 200;
 
@@ -35,7 +37,12 @@ pub(super) fn examine(root: &Item<'_>, config: &Config) -> Result<Examined, Vec<
     }
     if !matches!(root.value, Written::Map(_)) {
         let what = format!("the document is {}, not an endpoint", root.kind());
-        return Err(vec![first_line(root).error(what, "a mapping with `metadata` and `spec` is needed")]);
+        let problem = first_line(root).error(what, "a mapping with `metadata` and `spec` is needed");
+        return Err(vec![problem.with_help(LEAVE_OUT)]);
+    }
+    if is_foreign(root) {
+        let label = "it has neither `metadata` nor `spec`";
+        return Err(vec![first_line(root).error("the document is not a definition", label).with_help(LEAVE_OUT)]);
     }
     match unknown_kind(root) {
         Some(problems) => Err(problems),
@@ -52,8 +59,20 @@ pub(super) fn unknown_kind(root: &Item<'_>) -> Option<Vec<Diagnostic>> {
         // What was refused is a problem already.
         return Some(if let Written::Refused = entry.item.value { Vec::new() } else { vec![problem] });
     };
-    let help = "to list the kinds: trueup kinds; to leave other files out: `files: {exclude: [...]}` in trueup.yaml";
-    KindName::find(text).is_none().then(|| vec![unknown_kind_error(&at, text).with_help(help)])
+    let help = || format!("to list the kinds: trueup kinds; {LEAVE_OUT}");
+    KindName::find(text).is_none().then(|| vec![unknown_kind_error(&at, text).with_help(help())])
+}
+
+/// Whether no key of a document is one of a definition, or could be meant as one, and not all are those of its metadata or
+/// spec.
+fn is_foreign(root: &Item<'_>) -> bool {
+    const KEYS: [&str; 4] = ["kind", "metadata", "spec", "namespace"];
+    let is_known = |entry: &MapEntry<'_>| KEYS.contains(&&*entry.key) || nearest(&entry.key, KEYS).is_some();
+    let is_below = |entry: &MapEntry<'_>| {
+        let of_spec = KindName::ENDPOINT.message();
+        kind::metadata().field(&entry.key).or_else(|| of_spec.field(&of_spec.spelled(&entry.key))).is_some()
+    };
+    !root.entries().iter().any(is_known) && !root.entries().iter().all(is_below)
 }
 
 /// That a document without a kind looks like one of another kind than endpoint: nothing else need be said of its spec.

@@ -502,7 +502,7 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
             stage.write("checks/t5.json", failed.text());
         }
         let report = stage.run("fleet report checks");
-        report.code(1).stdout_contains("== checks/t5.json\nNOT CHECKED  2 errors in 1 of 3 files; nothing was sent\n");
+        report.code(1).stdout_contains("== checks/t5.json\nNOT CHECKED  1 error in 1 of 3 files; nothing was sent\n");
         report
             .stdout_contains("4 stacks: 1 in sync, 1 pending, 1 changed outside, 1 not checked")
             .does_not_say("INCOMPLETE");
