@@ -44,7 +44,7 @@ pub(in crate::report) fn report(view: &View<'_>, options: &TextView) -> String {
     text.push_str(&format!("Service {}.\n\n", draw(&facts)));
     text.extend(view.settings.as_ref().map(|settings| table(settings) + "\n"));
     match &view.content {
-        Content::Plan(parts) => PlanReport { view, options, parts }.draw(text),
+        Content::Plan(parts) => plan(view, options, parts, text),
         Content::Check(rows, accepted) => check(view, options, (rows, accepted), text),
     }
 }
@@ -148,22 +148,6 @@ fn short(text: &str, skipped: usize) -> Line<'_> {
     line![dots(begin > 0), code(&rest[..end.unwrap_or(rest.len())]), dots(end.is_some())]
 }
 
-/// A plan for a reviewer.
-struct PlanReport<'v, 'a> {
-    view: &'v View<'a>,
-    options: &'v TextView,
-    parts: &'v [(Part, Vec<Item<'a>>)],
-}
-
-/// How much of the whole was listed.
-struct ShownCount {
-    shown: usize,
-    total: usize,
-    deletes: usize,
-    has_notes: bool,
-    over: bool,
-}
-
 /// A text and how many bytes may be added to it.
 struct Room {
     text: String,
@@ -182,117 +166,113 @@ impl Room {
     }
 }
 
-impl<'a> PlanReport<'_, 'a> {
-    fn draw(&self, mut text: String) -> String {
-        let plan = self.view.plan;
-        let total = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).count();
-        let deletes: Vec<&Change> = self.parts.iter().flat_map(|(_, items)| of_rank(items, Rank::Delete)).collect();
-        // The end is made first, at its greatest length, so that its room is known.
-        let reserve =
-            self.foot(&ShownCount { shown: total, total, deletes: deletes.len(), has_notes: false, over: true }).len();
-        text.push_str(&blocked(plan, self.options.now));
-        // Deletes that would take more than half of the room are named without their details.
-        let known = deletes.iter().map(|change| format!("- {}\n", draw(&delete(change, self.options.now))));
-        let full = self::deletes(&deletes, &known.collect::<String>());
-        let compact = self::deletes(&deletes, &names(deletes.iter().map(|change| &change.key)));
-        let room = self.options.budget().saturating_sub(text.len() + reserve);
-        text.push_str(if full.len() * 2 > room && compact.len() < full.len() { &compact } else { &full });
-        let over = text.len() + reserve > self.options.budget();
-        let left = self.options.budget().saturating_sub(text.len() + reserve);
-        let mut room = Room { text, left };
-        room.put(&namespaces(plan));
-        let mut shown = deletes.len() + self.replaces(&mut room, total == 1);
-        for (part, items) in self.parts {
-            shown += creates(*part, &of_rank(items, Rank::Create), &mut room, total == 1);
-        }
-        let annotates = |most| {
-            let lines = facts::annotates(plan, most).map(|line| format!("{}\n\n", draw(&line!["Annotate ", line])));
-            lines.collect::<String>()
-        };
-        let has_names = room.put(&annotates(usize::MAX));
-        if !has_names {
-            room.put(&annotates(facts::NAMES));
-        }
-        let has_notes = room.put(&notes(self.view)) && has_names;
-        room.text + &self.foot(&ShownCount { shown, total, deletes: deletes.len(), has_notes, over })
-    }
-
-    /// The replaces as blocks, part by part, in each those that can hurt most first; how many of them are named. Whose
-    /// they are, those that can hurt most take their room first.
-    fn replaces(&self, room: &mut Room, is_open: bool) -> usize {
-        let (mut shown, mut misses) = (0, 0);
-        let (mut texts, mut left) = (vec![String::new(); self.parts.len()], room.left);
-        for (at, fold) in self.folds() {
-            let heading = match self.parts[at].0 {
-                _ if !texts[at].is_empty() => "",
-                Part::ThisChange if self.parts.len() == 1 => "#### Changes\n\n",
-                Part::ThisChange => "#### This change\n\n",
-                Part::BehindBase => "#### Behind base: applying would revert merged work\n\n",
-                Part::Others => "#### Not of this change, and an apply does it as well\n\n",
-            };
-            if left < LEAST + heading.len() || misses == MISSES {
-                break;
-            }
-            let room = left - heading.len();
-            let rest = room.saturating_sub(FOR_CREATES);
-            let first = || {
-                let frame = block(fold, "", is_open, usize::MAX).map_or(0, |(frame, _)| frame.len());
-                let share = if is_open { rest } else { rest / SHARE };
-                block(fold, &diff(fold, share.saturating_sub(frame)), is_open, rest)
-            };
-            let named = || block(fold, TOO_LONG, is_open, rest);
-            match block(fold, &diff(fold, usize::MAX), is_open, room).or_else(first).or_else(named) {
-                None => misses += 1,
-                Some((block, named)) => {
-                    left -= heading.len() + block.len();
-                    texts[at].extend([heading, &block]);
-                    shown += named;
-                }
-            }
-        }
-        room.put(&texts.concat());
-        shown
-    }
-
-    /// The replaces with the index of their part, those that can hurt most first.
-    fn folds(&self) -> Vec<(usize, &[&'a Change])> {
-        let items = self.parts.iter().enumerate().flat_map(|(at, (_, items))| items.iter().map(move |item| (at, item)));
-        let folds = items.filter_map(|(at, item)| match item {
-            Item::Changes(fold) if (Rank::Pending..=Rank::Both).contains(&item.rank()) => Some((item.rank(), at, fold)),
-            Item::Changes(_) | Item::Blocked(_) => None,
-        });
-        let mut folds: Vec<_> = folds.collect();
-        // Many endpoints with one edit take little room.
-        folds.sort_by_key(|(rank, at, fold)| (Reverse(*rank), *at, fold.len() == 1));
-        folds.into_iter().map(|(_, at, fold)| (at, fold.as_slice())).collect()
-    }
-
-    fn foot(&self, shown: &ShownCount) -> String {
-        let ShownCount { shown, total, deletes, has_notes, over } = *shown;
+/// A plan for a reviewer.
+fn plan(view: &View<'_>, options: &TextView, parts: &[(Part, Vec<Item<'_>>)], mut text: String) -> String {
+    let plan = view.plan;
+    let total = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).count();
+    let deletes: Vec<&Change> = parts.iter().flat_map(|(_, items)| of_rank(items, Rank::Delete)).collect();
+    let foot = |shown: usize, has_notes: bool, over: bool| {
         let mut text = String::new();
         if total > 0 {
             text.push_str(&format!("{} of {} shown", digits(shown), draw(&Line::count(total, "change"))));
-            if shown < total && deletes > 0 {
+            if shown < total && !deletes.is_empty() {
                 text.push_str(", every delete among them");
             }
             text.push_str(". ");
         }
         if over {
-            text.push_str(&format!("{} ", too_long(self.options.budget())));
+            text.push_str(&format!("{} ", too_long(options.budget())));
         }
         if !has_notes {
             text.push_str(NOT_ALL);
         }
-        text.push_str(&format!("Digest {}.\n", code_span(self.view.digest.as_deref().unwrap_or_default())));
-        let commands = commands(self.view);
+        text.push_str(&format!("Digest {}.\n", code_span(view.digest.as_deref().unwrap_or_default())));
+        let commands = commands(view);
         if !commands.is_empty() {
             text.push_str(&format!("\n{commands}"));
         }
         if shown < total || over || !has_notes {
-            text.push_str(&format!("\nEverything: {}\n", code_span(&self.options.command)));
+            text.push_str(&format!("\nEverything: {}\n", code_span(&options.command)));
         }
         text
+    };
+    // The end is made first, at its greatest length, so that its room is known.
+    let reserve = foot(total, false, true).len();
+    text.push_str(&blocked(plan, options.now));
+    // Deletes that would take more than half of the room are named without their details.
+    let known = deletes.iter().map(|change| format!("- {}\n", draw(&delete(change, options.now))));
+    let full = self::deletes(&deletes, &known.collect::<String>());
+    let compact = self::deletes(&deletes, &names(deletes.iter().map(|change| &change.key)));
+    let room = options.budget().saturating_sub(text.len() + reserve);
+    text.push_str(if full.len() * 2 > room && compact.len() < full.len() { &compact } else { &full });
+    let over = text.len() + reserve > options.budget();
+    let left = options.budget().saturating_sub(text.len() + reserve);
+    let mut room = Room { text, left };
+    room.put(&namespaces(plan));
+    let mut shown = deletes.len() + replaces(parts, &mut room, total == 1);
+    for (part, items) in parts {
+        shown += creates(*part, &of_rank(items, Rank::Create), &mut room, total == 1);
     }
+    let annotates = |most| {
+        let lines = facts::annotates(plan, most).map(|line| format!("{}\n\n", draw(&line!["Annotate ", line])));
+        lines.collect::<String>()
+    };
+    let has_names = room.put(&annotates(usize::MAX));
+    if !has_names {
+        room.put(&annotates(facts::NAMES));
+    }
+    let has_notes = room.put(&notes(view)) && has_names;
+    room.text + &foot(shown, has_notes, over)
+}
+
+/// The replaces as blocks, part by part, in each those that can hurt most first; how many of them are named. Whose
+/// they are, those that can hurt most take their room first.
+fn replaces(parts: &[(Part, Vec<Item<'_>>)], room: &mut Room, is_open: bool) -> usize {
+    let (mut shown, mut misses) = (0, 0);
+    let (mut texts, mut left) = (vec![String::new(); parts.len()], room.left);
+    for (at, fold) in folds(parts) {
+        let heading = match parts[at].0 {
+            _ if !texts[at].is_empty() => "",
+            Part::ThisChange if parts.len() == 1 => "#### Changes\n\n",
+            Part::ThisChange => "#### This change\n\n",
+            Part::BehindBase => "#### Behind base: applying would revert merged work\n\n",
+            Part::Others => "#### Not of this change, and an apply does it as well\n\n",
+        };
+        if left < LEAST + heading.len() || misses == MISSES {
+            break;
+        }
+        let room = left - heading.len();
+        let rest = room.saturating_sub(FOR_CREATES);
+        let first = || {
+            let frame = block(fold, "", is_open, usize::MAX).map_or(0, |(frame, _)| frame.len());
+            let share = if is_open { rest } else { rest / SHARE };
+            block(fold, &diff(fold, share.saturating_sub(frame)), is_open, rest)
+        };
+        let named = || block(fold, TOO_LONG, is_open, rest);
+        match block(fold, &diff(fold, usize::MAX), is_open, room).or_else(first).or_else(named) {
+            None => misses += 1,
+            Some((block, named)) => {
+                left -= heading.len() + block.len();
+                texts[at].extend([heading, &block]);
+                shown += named;
+            }
+        }
+    }
+    room.put(&texts.concat());
+    shown
+}
+
+/// The replaces with the index of their part, those that can hurt most first.
+fn folds<'p, 'a>(parts: &'p [(Part, Vec<Item<'a>>)]) -> Vec<(usize, &'p [&'a Change])> {
+    let items = parts.iter().enumerate().flat_map(|(at, (_, items))| items.iter().map(move |item| (at, item)));
+    let folds = items.filter_map(|(at, item)| match item {
+        Item::Changes(fold) if (Rank::Pending..=Rank::Both).contains(&item.rank()) => Some((item.rank(), at, fold)),
+        Item::Changes(_) | Item::Blocked(_) => None,
+    });
+    let mut folds: Vec<_> = folds.collect();
+    // Many endpoints with one edit take little room.
+    folds.sort_by_key(|(rank, at, fold)| (Reverse(*rank), *at, fold.len() == 1));
+    folds.into_iter().map(|(_, at, fold)| (at, fold.as_slice())).collect()
 }
 
 /// The changes of a rank.
