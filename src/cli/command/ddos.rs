@@ -107,33 +107,127 @@ impl Execute for DdosArgs {
     const GLOBALS: GlobalOptions = Some(&[SERVICE, "config env"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        let namespace = &self.namespace;
         match &self.command {
-            DdosCommand::List(list) => self::list(list, namespace, context).await,
-            DdosCommand::Show(show) => self::show(show, namespace, context).await,
-            DdosCommand::Edit(edit) => self::edit(edit, namespace, context).await,
+            DdosCommand::List(list) => self.list(list, context).await,
+            DdosCommand::Show(show) => self.show(show, context).await,
+            DdosCommand::Edit(edit) => self.edit(edit, context).await,
         }
     }
 }
 
-async fn list(arguments: &DdosListArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
-    let (since, until) = (arguments.since.as_deref(), arguments.until.as_deref());
-    let range = TimeRange::read(since, until, context.environment.now())?;
-    let filter = DdosFilter {
-        // Of an end alone it depends on the service whether the three days end there or now.
-        start_time: range.since.or_else(|| range.until?.checked_sub(REACH).ok()).map(|time| time.to_string()),
-        end_time: range.until.map(|time| time.to_string()),
-    };
-    let reader = session::service(context).await?.reader()?;
-    let mut events = ddos::list(&reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
-    let all = events.len();
-    retain_of(&mut events, arguments.network.as_deref(), |event| &event.network_id);
-    retain_of(&mut events, arguments.mitigation.as_deref(), |event| &event.mitigation_id);
-    if events.is_empty() && all > 0 {
-        context.output.notice(&format!("{} of other networks or mitigations", text::count(all, "event")));
+impl DdosArgs {
+    async fn list(&self, arguments: &DdosListArgs, context: &Context) -> Result<ExitStatus> {
+        let (since, until) = (arguments.since.as_deref(), arguments.until.as_deref());
+        let range = TimeRange::read(since, until, context.environment.now())?;
+        let filter = DdosFilter {
+            // Of an end alone it depends on the service whether the three days end there or now.
+            start_time: range.since.or_else(|| range.until?.checked_sub(REACH).ok()).map(|time| time.to_string()),
+            end_time: range.until.map(|time| time.to_string()),
+        };
+        let reader = session::service(context).await?.reader()?;
+        let mut events = ddos::list(&reader, &self.namespace, &filter).await.with_status(ExitStatus::Failed)?;
+        let all = events.len();
+        retain_of(&mut events, arguments.network.as_deref(), |event| &event.network_id);
+        retain_of(&mut events, arguments.mitigation.as_deref(), |event| &event.mitigation_id);
+        if events.is_empty() && all > 0 {
+            context.output.notice(&format!("{} of other networks or mitigations", text::count(all, "event")));
+        }
+        context.output.report(&DdosEvents { events: &events }, arguments.format);
+        Ok(ExitStatus::Done)
     }
-    context.output.report(&DdosEvents { events: &events }, arguments.format);
-    Ok(ExitStatus::Done)
+
+    async fn show(&self, arguments: &DdosShowArgs, context: &Context) -> Result<ExitStatus> {
+        let reader = session::service(context).await?.reader()?;
+        let event = self.read(&reader, &arguments.id, context).await?;
+        context.output.report(&OneDdosEvent { event: &event }, arguments.format);
+        Ok(ExitStatus::Done)
+    }
+
+    async fn edit(&self, arguments: &DdosEditArgs, context: &Context) -> Result<ExitStatus> {
+        let wanted = wanted(arguments, context.environment.now())?;
+        let writer = session::service(context).await?.writer()?;
+        let event = self.read(writer.reader(), &arguments.id, context).await?;
+        sensible(&wanted, &event)?;
+        let changes = wanted.changes(&event);
+        if changes.is_empty() {
+            context.output.answer_line("nothing to change: the event has these values already");
+            return Ok(ExitStatus::Done);
+        }
+        context.output.rendered_notice(&report::ddos::edit(&event, &changes, &context.output.messages));
+        if !arguments.yes {
+            context.confirm("edit the event", "give --yes").await?;
+        }
+        self.write(&writer, &event, &wanted, context).await?;
+        Ok(ExitStatus::Done)
+    }
+
+    /// The event with this id, or the one of the last [`DAYS`] days whose id begins with it.
+    async fn read(&self, reader: &Reader, id: &str, context: &Context) -> Result<DdosEvent> {
+        let absent = match ddos::show(reader, &self.namespace, id).await {
+            Ok(event) => return Ok(event),
+            Err(error) if error.is_absent() => error,
+            Err(error) => return Err(error).with_status(ExitStatus::Failed),
+        };
+        let filter = DdosFilter::recent(context.environment.now());
+        let mut events = ddos::list(reader, &self.namespace, &filter).await.with_status(ExitStatus::Failed)?;
+        events.retain(|event| event.id.starts_with(id));
+        match events.as_slice() {
+            [] => Err(absent).with_status(ExitStatus::Failed).hint(format!(
+                "no id of the last {DAYS} days begins with it: trueup ddos list --since {DAYS}d{}",
+                again(context)
+            )),
+            [one] => ddos::show(reader, &self.namespace, &one.id).await.with_status(ExitStatus::Failed),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|event| event.id.as_str()).collect();
+                Err(error!(Usage, "several DDoS events begin with `{id}`: `{}`", ids.join("`, `")))
+            }
+        }
+    }
+
+    /// Sends the edit and verifies it.
+    async fn write(&self, writer: &Writer, event: &DdosEvent, wanted: &DdosEdit, context: &Context) -> Result<()> {
+        let lost = match ddos::edit(writer, &self.namespace, event, wanted).await {
+            Ok(()) => None,
+            Err(DdosEditError::Moved { now, .. }) => return Err(moved(event, &now, wanted, context)),
+            Err(DdosEditError::Unread(error)) => {
+                return Err(error).with_status(ExitStatus::Failed).hint("nothing was changed");
+            }
+            // Reads decide whether it took effect.
+            Err(DdosEditError::Unconfirmed(error)) if error.certainty() == Certainty::Unknown => Some(error),
+            Err(DdosEditError::Unconfirmed(error)) => return Err(CommandError::unconfirmed(error)),
+        };
+        match (self.settled(writer.reader(), &event.id, wanted).await, lost) {
+            (Ok(left), _) if left.is_empty() => {
+                context.output.note_change("the event was edited");
+                context.output.answer_line(&format!("Edited DDoS event {}.", event.id));
+                Ok(())
+            }
+            (_, Some(error)) => Err(CommandError::unconfirmed(error)),
+            (Ok(left), None) => {
+                context.output.note_change("the event was edited");
+                Err(error!(Partly, "the service confirmed the edit, but `{}` is not as wanted", left.join("`, `"))
+                    .hint(format!("see the event: trueup ddos show {}{}", safe::shell(&event.id), again(context))))
+            }
+            (Err(error), None) => Err(error)
+                .with_status(ExitStatus::Partly)
+                .hint("the edit was confirmed; whether it took effect is not known"),
+        }
+    }
+
+    /// What is not as wanted, once it is or after [`MOST_READS`]: an edit may take effect later than its answer.
+    async fn settled(&self, reader: &Reader, id: &str, wanted: &DdosEdit) -> Result<Vec<&'static str>, ApiError> {
+        let (mut reads, mut wait) = (0, FIRST_WAIT);
+        loop {
+            let now = ddos::show(reader, &self.namespace, id).await?;
+            let left: Vec<_> = wanted.changes(&now).into_iter().map(|(field, ..)| field).collect();
+            reads += 1;
+            if left.is_empty() || reads == MOST_READS {
+                return Ok(left);
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+    }
 }
 
 /// Leaves the events of this id, or else of those that begin with it: the service finds no event by a shortened id.
@@ -141,53 +235,6 @@ fn retain_of(events: &mut Vec<DdosEvent>, given: Option<&str>, id: impl Fn(&Ddos
     let Some(given) = given else { return };
     let is_whole = events.iter().any(|event| id(event) == given);
     events.retain(|event| if is_whole { id(event) == given } else { id(event).starts_with(given) });
-}
-
-async fn show(arguments: &DdosShowArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
-    let reader = session::service(context).await?.reader()?;
-    let event = read(&reader, namespace, &arguments.id, context).await?;
-    context.output.report(&OneDdosEvent { event: &event }, arguments.format);
-    Ok(ExitStatus::Done)
-}
-
-async fn edit(arguments: &DdosEditArgs, namespace: &Namespace, context: &Context) -> Result<ExitStatus> {
-    let wanted = wanted(arguments, context.environment.now())?;
-    let writer = session::service(context).await?.writer()?;
-    let event = read(writer.reader(), namespace, &arguments.id, context).await?;
-    sensible(&wanted, &event)?;
-    let changes = wanted.changes(&event);
-    if changes.is_empty() {
-        context.output.answer_line("nothing to change: the event has these values already");
-        return Ok(ExitStatus::Done);
-    }
-    context.output.rendered_notice(&report::ddos::edit(&event, &changes, &context.output.messages));
-    if !arguments.yes {
-        context.confirm("edit the event", "give --yes").await?;
-    }
-    write(&writer, namespace, &event, &wanted, context).await
-}
-
-/// The event with this id, or the one of the last [`DAYS`] days whose id begins with it.
-async fn read(reader: &Reader, namespace: &Namespace, id: &str, context: &Context) -> Result<DdosEvent> {
-    let absent = match ddos::show(reader, namespace, id).await {
-        Ok(event) => return Ok(event),
-        Err(error) if error.is_absent() => error,
-        Err(error) => return Err(error).with_status(ExitStatus::Failed),
-    };
-    let filter = DdosFilter::recent(context.environment.now());
-    let mut events = ddos::list(reader, namespace, &filter).await.with_status(ExitStatus::Failed)?;
-    events.retain(|event| event.id.starts_with(id));
-    match events.as_slice() {
-        [] => Err(absent).with_status(ExitStatus::Failed).hint(format!(
-            "no id of the last {DAYS} days begins with it: trueup ddos list --since {DAYS}d{}",
-            again(context)
-        )),
-        [one] => ddos::show(reader, namespace, &one.id).await.with_status(ExitStatus::Failed),
-        several => {
-            let ids: Vec<&str> = several.iter().map(|event| event.id.as_str()).collect();
-            Err(error!(Usage, "several DDoS events begin with `{id}`: `{}`", ids.join("`, `")))
-        }
-    }
 }
 
 /// The flags with which another call reads the same events.
@@ -221,65 +268,6 @@ fn sensible(wanted: &DdosEdit, event: &DdosEvent) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Sends the edit and verifies it.
-async fn write(
-    writer: &Writer,
-    namespace: &Namespace,
-    event: &DdosEvent,
-    wanted: &DdosEdit,
-    context: &Context,
-) -> Result<ExitStatus> {
-    let lost = match ddos::edit(writer, namespace, event, wanted).await {
-        Ok(()) => None,
-        Err(DdosEditError::Moved { now, .. }) => return Err(moved(event, &now, wanted, context)),
-        Err(DdosEditError::Unread(error)) => {
-            return Err(error).with_status(ExitStatus::Failed).hint("nothing was changed");
-        }
-        // Reads decide whether it took effect.
-        Err(DdosEditError::Unconfirmed(error)) if error.certainty() == Certainty::Unknown => Some(error),
-        Err(DdosEditError::Unconfirmed(error)) => return Err(CommandError::unconfirmed(error)),
-    };
-    match (settled(writer.reader(), namespace, &event.id, wanted).await, lost) {
-        (Ok(left), _) if left.is_empty() => {
-            context.output.note_change("the event was edited");
-            context.output.answer_line(&format!("Edited DDoS event {}.", event.id));
-            Ok(ExitStatus::Done)
-        }
-        (_, Some(error)) => Err(CommandError::unconfirmed(error)),
-        (Ok(left), None) => {
-            context.output.note_change("the event was edited");
-            Err(error!(Partly, "the service confirmed the edit, but `{}` is not as wanted", left.join("`, `"))
-                .hint(format!("see the event: trueup ddos show {}{}", safe::shell(&event.id), again(context))))
-        }
-        (Err(error), None) => Err(error)
-            .with_status(ExitStatus::Partly)
-            .hint("the edit was confirmed; whether it took effect is not known"),
-    }
-}
-
-/// What is not as wanted, once it is or after [`MOST_READS`]: an edit may take effect later than its answer.
-async fn settled(
-    reader: &Reader,
-    namespace: &Namespace,
-    id: &str,
-    wanted: &DdosEdit,
-) -> Result<Vec<&'static str>, ApiError> {
-    let mut wait = FIRST_WAIT;
-    for _ in 1..MOST_READS {
-        if left(wanted, &ddos::show(reader, namespace, id).await?).is_empty() {
-            return Ok(Vec::new());
-        }
-        tokio::time::sleep(wait).await;
-        wait *= 2;
-    }
-    Ok(left(wanted, &ddos::show(reader, namespace, id).await?))
-}
-
-/// The fields that are not as wanted.
-fn left(wanted: &DdosEdit, now: &DdosEvent) -> Vec<&'static str> {
-    wanted.changes(now).into_iter().map(|(field, ..)| field).collect()
 }
 
 fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> CommandError {
