@@ -134,7 +134,14 @@ async fn arrange(
     }
     let named = arguments.globs.iter().filter_map(|glob| KindName::find(glob.split_once(':')?.0));
     let kinds = sides.iter().flatten().flat_map(|loaded| loaded.kinds()).chain(named).collect();
-    let namespaces = namespaces(&sides, &kinds, selection, &arguments.globs);
+    // Those of both stacks and those that the globs name, as far as the globs reach them.
+    let named = arguments.globs.iter().map(|glob| glob.split_once(':').map_or(&**glob, |(_, place)| place));
+    let named = named.filter_map(|place| Namespace::parse(place.split_once('/')?.0).ok());
+    let of_sides = sides.iter().flatten().flat_map(|loaded| loaded.namespaces());
+    let none = Desired::default();
+    let reaches =
+        |namespace: &Namespace| Scope::each([namespace], &kinds).any(|scope| selection.reaches(&scope, &none));
+    let namespaces: BTreeSet<Namespace> = named.chain(of_sides).filter(reaches).collect();
     let origin = PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() };
     let filters = arguments.globs.iter().map(|glob| safe::shell(glob)).collect();
     let mut plan = session.empty_plan(origin, filters, &kinds)?;
@@ -153,22 +160,6 @@ async fn arrange(
             CommandError::new(ExitStatus::Usage, error).hint(hint).hint("nothing was sent")
         }
     })
-}
-
-/// The namespaces in which something may move: those of both stacks and those that the globs name, as far as the globs
-/// reach them.
-fn namespaces(
-    sides: &[Option<&Loaded>; 2],
-    kinds: &BTreeSet<KindName>,
-    selection: &Selection,
-    globs: &[String],
-) -> BTreeSet<Namespace> {
-    let place = |glob: &'_ String| glob.split_once(':').map_or(glob.clone(), |(_, place)| place.to_owned());
-    let named = globs.iter().map(place).filter_map(|place| Namespace::parse(place.split_once('/')?.0).ok());
-    let of_sides = sides.iter().flatten().flat_map(|loaded| loaded.namespaces());
-    let none = Desired::default();
-    let reaches = |namespace: &Namespace| Scope::each([namespace], kinds).any(|scope| selection.reaches(&scope, &none));
-    named.chain(of_sides).filter(reaches).collect()
 }
 
 /// Another stack of the same repository, or why it is not found: what it defines is not known.
