@@ -2,12 +2,10 @@
 //! is blocked.
 
 use super::columns;
-use crate::model::SourceLocation;
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change};
 use crate::report::facts::edits::{self, Sign, ValueEdit};
 use crate::report::facts::plan::sign;
 use crate::report::facts::reason::{block_reason, of_edit, remarkable_reason, removed};
-use crate::report::line;
 use crate::report::prelude::*;
 
 /// Where the names of fields begin, and how wide they are.
@@ -58,16 +56,11 @@ fn head(change: &Change, view: &TextView) -> String {
         {
             Line::default()
         }
-        _ => at(change.place.as_ref()),
+        _ => line![change.place.as_ref().map(at)],
     };
     let name = view.line(&line![styled(Role::Strong, key(&change.key))]);
     let left = begin(sign(change.action.kind()), &name, view) + &view.plain(&remarkable_reason(change));
     placed(&left, &place, view)
-}
-
-/// A place; nothing where none is known.
-fn at(place: Option<&SourceLocation>) -> Line<'static> {
-    place.map(|place| line![line::at(place)]).unwrap_or_default()
 }
 
 /// A line with a place at its end, or two columns behind it where it does not fit.
@@ -92,7 +85,7 @@ fn row(edit: &ValueEdit, name_width: usize, aside: Line<'_>, view: &TextView) ->
     };
     let text = if aside.is_empty() { text } else { line![text, "  (", aside, ")"] };
     let name = view.plain(&line![code(&edit.name)]);
-    let mut drawn = placed(&field(&name, name_width, &view.line(&text)), &at(edit.place.as_ref()), view);
+    let mut drawn = placed(&field(&name, name_width, &view.line(&text)), &line![edit.place.as_ref().map(at)], view);
     for (sign, text) in edit.lines().into_iter().filter(|_| by_lines) {
         let role = match sign {
             Sign::Removed => Role::Delete,
@@ -158,7 +151,7 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     text.push_str(&rows(&edits, (None, first.is_of_several()), view));
     let name = |change: &&Change| {
         let place = change.fields().first().and_then(|field| field.place.as_ref());
-        view.plain(&line![key(&change.key), place.map(|place| line![" (", line::at(place), ")"])])
+        view.plain(&line![key(&change.key), place.map(|place| line![" (", at(place), ")"])])
     };
     let names: Vec<String> = changes.iter().map(name).collect();
     for line in wrapped(&names, view.width.saturating_sub(FIELD_INDENT)) {
@@ -190,7 +183,7 @@ pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
     let whole = held.change.as_ref().filter(|change| change.fields().is_empty() && change.attribution.is_some());
     let whose = whole.map(|change| line!["   ", remarkable_reason(change)]);
     let left = view.line(&line!["  ", styled(Role::Careful, "! blocked"), " ", key(&held.key), whose]);
-    let mut text = placed(&left, &at(held.place.as_ref()), view);
+    let mut text = placed(&left, &line![held.place.as_ref().map(at)], view);
     if let Some(change) = &held.change {
         let edits = change.fields().iter().flat_map(|field| edits::of_field(change.key.kind, field));
         // Nothing above them says whose change they are.

@@ -34,13 +34,13 @@ impl Report for Check {
         let (outside, rest): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().partition(|row| row.state.is_outside());
         let headings = [self.plan.noun(), "field", "defined", "live", ""];
         let changed = outside.iter().flat_map(|row| cells(row, true));
-        blocks.section(table("changed outside", headings, changed));
+        blocks.section(table("changed outside", &headings, changed));
         let has_values = |row: &&Row<'_>| row.state == State::Pending || !row.values.is_empty();
         let pending: Vec<&Row<'_>> = rest.into_iter().filter(has_values).collect();
         let mixed = outside.iter().flat_map(|row| cells(row, false));
         let (shown, named) = pending.split_at(pending.len().min(VALUES));
         let to_apply = mixed.chain(shown.iter().flat_map(|row| cells(row, false)));
-        blocks.section(table("not applied yet", headings, to_apply));
+        blocks.section(table("not applied yet", &headings, to_apply));
         if !named.is_empty() {
             let names = Line::some_of(named.iter().map(|row| row.key.to_string()), VALUES);
             let all = (named.len() > VALUES).then(|| line!["; all of them: ", code(view.plan_command())]);
@@ -50,7 +50,7 @@ impl Report for Check {
         let is_above = |row: &Row<'_>| row.state.is_outside() && row.values.is_empty();
         let blocked = rows.iter().filter(|row| row.blocked.is_some() && !is_above(row));
         let blocked = blocked.map(|row| vec![line![key(row.key)], row.why.clone()]);
-        blocks.section(table("blocked", ["", ""], blocked));
+        blocks.section(table("blocked", &["", ""], blocked));
         if !accepted.is_empty() {
             blocks.section(Block::Line(2, line!["acknowledged"]));
             blocks.0.extend(accepted.into_iter().map(|line| Block::Line(4, line)));
@@ -132,12 +132,8 @@ fn headline<'a>(check: &'a Check, view: &TextView) -> Line<'a> {
 }
 
 /// A table below its title; nothing without rows.
-fn table<'a, const N: usize>(
-    title: &'static str,
-    headings: [&'static str; N],
-    rows: impl Iterator<Item = Vec<Line<'a>>>,
-) -> Blocks<'a> {
-    let table = Table::new(headings).titled(line![title], 4).rows(rows);
+fn table<'a>(title: &'static str, headings: &[&'static str], rows: impl Iterator<Item = Vec<Line<'a>>>) -> Blocks<'a> {
+    let table = Table::new(headings.iter().copied()).titled(line![title], 4).rows(rows);
     if table.rows.is_empty() { Blocks::default() } else { table.into() }
 }
 
