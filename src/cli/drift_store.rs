@@ -154,7 +154,7 @@ impl<'c> DriftStore<'c> {
     async fn write(&self, drift_state: &DriftState, tag: Option<Tag>) -> Result<bool> {
         let text = drift_state.to_file();
         match &self.place {
-            Place::File(path) => file::replace(path, |out| out.write_all(text.as_bytes()))?,
+            Place::File(path) => file::replace(path, FileMode::Shared, |out| out.write_all(text.as_bytes()))?,
             Place::Own { directory, name } => {
                 let written = Directory::private(directory, DRIFT)
                     .and_then(|directory| directory.replace(name, text.as_bytes(), FileMode::Private));

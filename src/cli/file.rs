@@ -62,17 +62,16 @@ pub fn check_output(path: &Path) -> Result<()> {
 /// # Errors
 /// Those of [`check_output`]; the file cannot be written.
 pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    check_output(path)?;
-    file::replace(path, FileMode::Private, write).with_status(ExitStatus::Failed)
+    replace(path, FileMode::Private, write)
 }
 
-/// Writes a file that others may read, with the directories above it. `write` writes its content.
+/// Writes a file, with the directories above it. `write` writes its content.
 ///
 /// # Errors
 /// Those of [`check_output`]; the file cannot be written.
-pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn replace(path: &Path, mode: FileMode, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     check_output(path)?;
-    file::replace(path, FileMode::Shared, write).with_status(ExitStatus::Failed)
+    file::replace(path, mode, write).with_status(ExitStatus::Failed)
 }
 
 /// Makes the edits of files in a directory. Each is checked before the first one is written.

@@ -374,11 +374,7 @@ impl Output {
     pub fn answer_in_files(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) {
         let files = std::mem::take(&mut locked(&self.progress).files);
         for (path, mode) in files {
-            let written = match mode {
-                FileMode::Private => file::write_private(&path, &write),
-                FileMode::Shared | FileMode::Reproducible => file::replace(&path, &write),
-            };
-            if let Err(error) = written {
+            if let Err(error) = file::replace(&path, mode, &write) {
                 self.note_unwritten(format!("cannot write the document of the call: {error}"));
             }
         }
@@ -433,7 +429,7 @@ pub fn asked_for(words: &[OsString]) -> Option<Promise> {
 fn into(path: &Path, report: &dyn Report, format: Format, view: &TextView) -> Result<()> {
     // A file is no terminal.
     let view = TextView { is_terminal: false, palette: Palette::default(), ..view.clone() };
-    file::replace(path, |out| report::write(report, format, &view, out))
+    file::replace(path, FileMode::Shared, |out| report::write(report, format, &view, out))
 }
 
 /// Refuses a report in the place of definitions, and two in one file, the answer's or one of those beside it: the later one

@@ -4,6 +4,7 @@
 use crate::cli::args::WrittenReport;
 use crate::cli::stacks::fleet::file_stem;
 use crate::cli::{Context, ExitStatus, Result, file, settings};
+use crate::file::FileMode;
 use crate::journal;
 use crate::model::RunId;
 use crate::model::policy::Safeguards;
@@ -64,11 +65,8 @@ pub fn write(context: &Context, files: &[WrittenReport], run: &RunId) {
     // One that cannot be written costs no other.
     for WrittenReport { format, path } in files {
         let path = if context.findings.is_some() { path.join(file_name(&document, *format)) } else { path.clone() };
-        let written = match format {
-            // What reads metrics is another user.
-            Format::Prometheus => file::replace(&path, |out| report::write(&document, *format, &view, out)),
-            _ => file::write_private(&path, |out| report::write(&document, *format, &view, out)),
-        };
-        written.unwrap_or_else(note);
+        // What reads metrics is another user.
+        let mode = if *format == Format::Prometheus { FileMode::Shared } else { FileMode::Private };
+        file::replace(&path, mode, |out| report::write(&document, *format, &view, out)).unwrap_or_else(note);
     }
 }
