@@ -7,18 +7,11 @@ use crate::file::Directory;
 use crate::terraform::{Document, Import, TYPE_PREFIX};
 
 /// Imports what another tool manages.
-#[derive(Debug, Args)]
+#[derive(Debug, Subcommand)]
 #[command(
     after_help = "Examples:\n  terraform state pull > terraform.tfstate\n  trueup import terraform terraform.tfstate -o endpoints"
 )]
-pub struct ImportArgs {
-    #[command(subcommand)]
-    pub from: ImportSource,
-}
-
-/// The other tool.
-#[derive(Debug, Subcommand)]
-pub enum ImportSource {
+pub enum ImportSubcommand {
     Terraform(TerraformArgs),
 }
 
@@ -46,13 +39,12 @@ const STATE_HINT: &str = "get the state with: terraform state pull > terraform.t
 /// The end of a file with configuration in JSON syntax.
 const JSON_SYNTAX: &str = ".tf.json";
 
-impl Execute for ImportArgs {
+impl Execute for ImportSubcommand {
     const GLOBALS: GlobalOptions = Some(&["config env"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
-        match &self.from {
-            ImportSource::Terraform(arguments) => terraform(arguments, context),
-        }
+        let Self::Terraform(arguments) = self;
+        terraform(arguments, context)
     }
 }
 

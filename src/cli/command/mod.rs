@@ -160,7 +160,8 @@ commands! {
     Get(get::GetArgs),
     Show(show::ShowArgs),
     Pull(pull::PullArgs),
-    Import(import::ImportArgs),
+    #[command(subcommand)]
+    Import(import::ImportSubcommand),
     Events(events::EventsArgs),
     Ddos(ddos::DdosArgs),
     Upgrades(upgrades::UpgradesArgs),
