@@ -94,12 +94,8 @@ pub struct FleetPart<'a> {
     pub apart: Option<String>,
     /// What makes it this stack, whatever a call names it: a digest of its service, its name and its environment.
     pub id: String,
-    /// The words of a command that names it alone.
-    pub call: String,
-    /// The flags that a command without those words needs to find its settings, each behind a blank.
-    pub flags: String,
-    /// The command that shows all that is found of it.
-    pub command: String,
+    /// How a report about it alone is drawn, of which the words of its commands are used.
+    pub own: TextView,
     /// The result, or why there is none.
     pub outcome: Result<StackReport<'a>, NoResult>,
 }
@@ -234,7 +230,7 @@ impl FleetPart<'_> {
 
     /// How its own report is drawn: as `view`, with the commands that name it alone.
     pub(super) fn text_view(&self, view: &TextView) -> TextView {
-        let (call, flags, command) = (self.call.clone(), self.flags.clone(), self.command.clone());
+        let TextView { call, flags, command, .. } = self.own.clone();
         TextView { call, flags, command, elapsed: None, saved: None, ..view.clone() }
     }
 
@@ -490,9 +486,7 @@ mod tests {
                 environment: None,
                 apart: None,
                 id: String::new(),
-                call: "a".to_owned(),
-                flags: String::new(),
-                command: String::new(),
+                own: TextView { call: "a".to_owned(), ..TextView::default() },
                 outcome: Ok(StackReport::Applied(Applied { outcome: &outcome, plan: &plan, earlier: BTreeSet::new() })),
             };
             let plans = Some((Digest::of_all([&plan]).0, "a b".to_owned()));

@@ -145,9 +145,7 @@ fn part<'a>(directory: &str, call: &str, outcome: Result<StackReport<'a>, NoResu
         environment: (directory != "tenants/one").then(|| "prod".to_owned()),
         apart: None,
         id: "5f0a4c58".to_owned(),
-        call: call.to_owned(),
-        flags: String::new(),
-        command: format!("trueup plan {call}"),
+        own: TextView { call: call.to_owned(), command: format!("trueup plan {call}"), ..TextView::default() },
         outcome,
     }
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::check_document::{CheckDocument, SavedResult, SavedStack};
 use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
-use super::{safe, time};
+use super::{TextView, safe, time};
 use crate::drift::{Check, Shard};
 use crate::model::{Namespace, gathered, grouped};
 use crate::plan::Plan;
@@ -319,9 +319,7 @@ impl SavedStack {
             environment: self.environment.clone(),
             apart,
             id: String::new(),
-            command: format!("trueup drift {call}"),
-            call,
-            flags,
+            own: TextView { command: format!("trueup drift {call}"), call, flags, ..TextView::default() },
             outcome: self.result.as_ref().map(|check| StackReport::Checked(check)).map_err(Clone::clone),
         }
     }

@@ -242,6 +242,7 @@ mod tests {
     use crate::drift::{DriftState, Shard, UnmanagedPolicy};
     use crate::model::Desired;
     use crate::plan::{Plan, PlanOrigin};
+    use crate::report::TextView;
     use crate::report::fleet::{FleetCommand, NoResult, StackReport};
 
     fn now() -> jiff::Timestamp {
@@ -268,9 +269,7 @@ mod tests {
             environment: environment.map(str::to_owned),
             apart: None,
             id: String::new(),
-            call: String::new(),
-            flags: String::new(),
-            command: String::new(),
+            own: TextView::default(),
             outcome: check.map(StackReport::Checked),
         }
     }

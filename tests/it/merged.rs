@@ -69,17 +69,8 @@ impl Random {
         let outcome =
             if self.failed { Err(NoResult::Failed("no token".to_owned())) } else { Ok(StackReport::Checked(found)) };
         let directory = format!("t{number}");
-        let (id, flags) = (format!("id-{number}"), String::new());
-        FleetPart {
-            call: directory.clone(),
-            directory,
-            environment: None,
-            apart: None,
-            id,
-            command: String::new(),
-            flags,
-            outcome,
-        }
+        let own = TextView { call: directory.clone(), ..TextView::default() };
+        FleetPart { directory, environment: None, apart: None, id: format!("id-{number}"), own, outcome }
     }
 }
 
@@ -157,17 +148,8 @@ impl Listed {
     fn part(self, is_elsewhere: bool, check: &Check) -> FleetPart<'_> {
         let outcome = if is_elsewhere { Err(NoResult::Elsewhere) } else { Ok(StackReport::Checked(check)) };
         let directory = format!("t{}", self.stack);
-        let flags = String::new();
-        FleetPart {
-            call: directory.clone(),
-            directory,
-            environment: None,
-            apart: None,
-            id: self.id(),
-            command: String::new(),
-            flags,
-            outcome,
-        }
+        let own = TextView { call: directory.clone(), ..TextView::default() };
+        FleetPart { directory, environment: None, apart: None, id: self.id(), own, outcome }
     }
 }
 

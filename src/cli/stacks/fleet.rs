@@ -298,16 +298,22 @@ pub fn report<'m, T>(
     report: impl Fn(&'m T) -> (StackReport<'m>, Option<&'m TextView>, ExitStatus),
 ) -> (Fleet<'m>, ExitStatus) {
     let (mut parts, mut worst) = (Vec::with_capacity(members.len()), ExitStatus::Done);
+    let why = |error: &CommandError| match error.status {
+        ExitStatus::Unknown => NoResult::Unknown(error.to_string()),
+        _ => NoResult::Failed(error.to_string()),
+    };
     for (member, done) in members.iter().zip(done) {
-        let (part, status) = match done {
+        let (outcome, view, status) = match done {
             Ok(done) => {
                 let (report, view, status) = report(done);
-                (member.part(view, Ok(report)), status)
+                (Ok(report), view, status)
             }
-            Err(none) => (member.part(None, Err(none)), without_result(command, none)),
+            Err(none) => (Err(none.map(why)), None, without_result(command, none)),
         };
         worst = worst.worse(status);
-        parts.push(part);
+        let (directory, environment) = (member.target.directory(), member.target.environment().map(str::to_owned));
+        let (id, own) = (member.id(), view.cloned().unwrap_or_default());
+        parts.push(FleetPart { directory, environment, apart: None, id, own, outcome });
     }
     (Fleet::new(command, parts), worst)
 }
@@ -375,26 +381,6 @@ impl Member {
     /// Its directory with its environment, for messages.
     pub fn name(&self) -> String {
         self.target.name()
-    }
-
-    /// Its part of a report, with the commands of its `view`, if that is known.
-    fn part<'a>(
-        &self,
-        view: Option<&TextView>,
-        outcome: Result<StackReport<'a>, &NoResult<CommandError>>,
-    ) -> FleetPart<'a> {
-        let (directory, flags) = (self.target.directory(), self.context.call.settings());
-        let (call, flags, command) = match view {
-            Some(view) => (view.call.clone(), view.flags.clone(), view.command.clone()),
-            None => (safe::shell(&directory) + &flags, flags, String::new()),
-        };
-        let environment = self.target.environment().map(str::to_owned);
-        let failed = |error: &CommandError| match error.status {
-            ExitStatus::Unknown => NoResult::Unknown(error.to_string()),
-            _ => NoResult::Failed(error.to_string()),
-        };
-        let outcome = outcome.map_err(|none| none.map(failed));
-        FleetPart { directory, environment, apart: None, id: self.id(), call, flags, command, outcome }
     }
 
     /// The file of a directory that is for this stack: by service, stack and environment, whether the call names that or all.

@@ -155,9 +155,7 @@ fn fleet_of(one: &Plan, two: &Plan) -> String {
         environment: None,
         apart: None,
         id: String::new(),
-        call: directory.to_owned(),
-        flags: String::new(),
-        command: String::new(),
+        own: TextView { call: directory.to_owned(), ..TextView::default() },
         outcome,
     };
     let (one, two) = (check(one), check(two));

@@ -306,9 +306,7 @@ fn fleet_of<'p>(plans: &[(&str, &'p Plan)]) -> Fleet<'p> {
         environment: None,
         apart: None,
         id: String::new(),
-        call: (*directory).to_owned(),
-        flags: String::new(),
-        command: String::new(),
+        own: TextView { call: (*directory).to_owned(), ..TextView::default() },
         outcome: Ok(StackReport::Planned(plan)),
     };
     let mut fleet = Fleet::new(FleetCommand::Plan, plans.iter().map(part).collect());
