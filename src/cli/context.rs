@@ -55,15 +55,6 @@ pub struct Context {
     begun: Instant,
 }
 
-/// Which environment of its configuration one of several stacks has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StackEnvironment {
-    /// The one that the call names, if it names one.
-    OfCall,
-    /// This one of all; nothing for a stack without environments.
-    Chosen(Option<String>),
-}
-
 /// A policy with the file that contains it.
 pub struct PolicyFile {
     /// The file, without symbolic links.
@@ -126,22 +117,17 @@ impl Context {
         }
     }
 
-    /// The context of one of several stacks, with the environment of it that the call chooses. Its messages go to
-    /// `output`. It starts no embedded service: the stacks share that of this one.
-    pub fn of_stack(&self, environment: &StackEnvironment, output: Output, tenants: &Rc<Tenants>) -> Self {
-        let mut context = Self {
+    /// The context of one of several stacks. Its messages go to `output`. It starts no embedded service: the stacks share
+    /// that of this one.
+    pub fn of_stack(&self, output: Output, tenants: &Rc<Tenants>) -> Self {
+        Self {
             output,
             tenants: Rc::clone(tenants),
             findings: Some(Rc::default()),
             ids: OnceCell::from(self.ids()),
             started: Rc::default(),
             ..self.clone()
-        };
-        if let StackEnvironment::Chosen(name) = environment {
-            context.global.env.clone_from(name);
-            context.call = context.call.with("env", name.clone());
         }
-        context
     }
 
     /// How an answer is drawn that says how long the command took.

@@ -93,7 +93,7 @@ fn whole(context: &Context, view: TextView) -> TextView {
 /// Plans every stack, whatever happens to the others.
 async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
     let output = directory(arguments.output.as_deref())?;
-    let is_one_environment = targets.iter().all(|target| target.environment().is_none());
+    let is_one_environment = targets.iter().all(|target| target.environment.is_none());
     let live = fleet::snapshots(arguments.live.live.as_deref())?;
     let members = fleet::open(context, targets, FleetNeeds::of(live)).await?;
     if live.is_some() || output.is_some() {

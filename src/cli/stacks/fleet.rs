@@ -6,12 +6,12 @@ use std::rc::Rc;
 use futures_util::StreamExt as _;
 
 use crate::cli::args::{FilterArgs, ScopeArgs};
-use crate::cli::context::{DefinedKeys, StackEnvironment, Tenants};
+use crate::cli::context::{DefinedKeys, Tenants};
 use crate::cli::prelude::*;
 use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::declared;
 use crate::cli::stacks::shard;
-use crate::cli::stacks::targets::Target;
+use crate::cli::stacks::targets::{ALL, Target};
 use crate::cli::{CommandError, Context, ExitStatus, Result, service, settings};
 use crate::drift::Shard;
 use crate::file::{exists, slashed, with_slashes};
@@ -85,7 +85,11 @@ pub async fn open(context: &Context, targets: Vec<Target>, needs: FleetNeeds) ->
     let mut members = Vec::with_capacity(targets.len());
     for target in targets {
         let output = context.output.of_stack(target.directory(), target.name());
-        let context = context.of_stack(&target.environment, output, &tenants);
+        let mut context = context.of_stack(output, &tenants);
+        if context.global.env.as_deref() == Some(ALL) {
+            context.global.env.clone_from(&target.environment);
+            context.call = context.call.with("env", target.environment.clone());
+        }
         // One that is not there fails by itself.
         tenants.tops.borrow_mut().extend(settings::root(&context, target.path()).map(|root| declared::top(&root)));
         let options = settings::load_options(&context);
@@ -311,7 +315,7 @@ pub fn report<'m, T>(
             Err(none) => (Err(none.map(why)), None, without_result(command, none)),
         };
         worst = worst.worse(status);
-        let (directory, environment) = (member.target.directory(), member.target.environment().map(str::to_owned));
+        let (directory, environment) = (member.target.directory(), member.target.environment.clone());
         let (id, own) = (member.id(), view.cloned().unwrap_or_default());
         parts.push(FleetPart { directory, environment, apart: None, id, own, outcome });
     }
@@ -321,8 +325,7 @@ pub fn report<'m, T>(
 impl Member {
     /// The environment that the call names, where the settings do not have it.
     fn missing_environment(&self) -> Option<&str> {
-        let name =
-            self.context.global.env.as_deref().filter(|_| self.target.environment == StackEnvironment::OfCall)?;
+        let name = self.context.global.env.as_deref().filter(|_| self.target.environment.is_none())?;
         (!self.settings.as_ref()?.environments.contains_key(name)).then_some(name)
     }
 
@@ -390,7 +393,7 @@ impl Member {
 
     /// The same for its plan, which replaces that of another environment that a call named.
     pub fn plan_in(&self, directory: &Path) -> PathBuf {
-        self.file_of(directory, self.target.environment())
+        self.file_of(directory, self.target.environment.as_deref())
     }
 
     /// The same for its drift state, from whose name version 0.2 left the environment out.

@@ -32,7 +32,7 @@ type Outcomes = Vec<StackResult<Option<Outcome>>>;
 /// # Errors
 /// The digest is of other plans, or they are not approved: nothing was sent.
 pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
-    if targets.iter().any(|target| target.environment().is_some()) {
+    if targets.iter().any(|target| target.environment.is_some()) {
         return Err(error!(Usage, "`--env all` is for commands that change nothing")
             .hint("apply one environment at a time: --env NAME"));
     }

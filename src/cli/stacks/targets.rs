@@ -2,7 +2,6 @@
 //! `--env all`.
 
 use crate::cli::args::StacksArgs;
-use crate::cli::context::StackEnvironment;
 use crate::cli::prelude::*;
 use crate::cli::{CommandError, Context, Result, settings};
 use crate::file::real_path_or_given;
@@ -25,8 +24,8 @@ pub enum Targets {
 pub struct Target {
     /// The paths of the call that lie in it.
     pub paths: Vec<PathBuf>,
-    /// Its environment.
-    pub environment: StackEnvironment,
+    /// Its environment, where the call is about every one; nothing for a stack without environments.
+    pub environment: Option<String>,
     /// Whether it is skipped if it does not have the environment that the call names.
     pub skips_missing_environment: bool,
 }
@@ -38,17 +37,9 @@ impl Target {
         shown.join(" ")
     }
 
-    /// The environment, where the call is about several.
-    pub fn environment(&self) -> Option<&str> {
-        match &self.environment {
-            StackEnvironment::OfCall => None,
-            StackEnvironment::Chosen(name) => name.as_deref(),
-        }
-    }
-
     /// The paths, with the environment if the call is about several.
     pub fn name(&self) -> String {
-        fleet::name(&self.directory(), self.environment().as_slice()).into_owned()
+        fleet::name(&self.directory(), self.environment.as_deref().as_slice()).into_owned()
     }
 
     /// The first of its paths.
@@ -73,7 +64,7 @@ pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Ta
     }
     let mut targets = Vec::new();
     for paths in found {
-        let environments = if all { environments(&paths)? } else { vec![StackEnvironment::OfCall] };
+        let environments = if all { environments(&paths)? } else { vec![None] };
         targets.extend(environments.into_iter().map(|environment| Target {
             paths: paths.clone(),
             environment,
@@ -148,18 +139,13 @@ fn by_root(context: &Context, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>> {
 }
 
 /// Every environment of a stack; settings that cannot be read are an error of the stack, and not of the call.
-fn environments(paths: &[PathBuf]) -> Result<Vec<StackEnvironment>> {
-    let names: Vec<String> = match load::settings(&paths[0], &LoadOptions::default()) {
-        Ok(config) => config.environments.into_keys().collect(),
-        Err(_) => Vec::new(),
-    };
-    if names.iter().any(|name| name == ALL) {
+fn environments(paths: &[PathBuf]) -> Result<Vec<Option<String>>> {
+    let config = load::settings(&paths[0], &LoadOptions::default()).unwrap_or_default();
+    let names: Vec<Option<String>> = config.environments.into_keys().map(Some).collect();
+    if names.iter().flatten().any(|name| name == ALL) {
         let path = paths[0].display();
         return Err(error!(Usage, "`{path}` has an environment `{ALL}`, and `--env {ALL}` means every one")
             .hint("rename that environment"));
     }
-    if names.is_empty() {
-        return Ok(vec![StackEnvironment::Chosen(None)]);
-    }
-    Ok(names.into_iter().map(|name| StackEnvironment::Chosen(Some(name))).collect())
+    Ok(if names.is_empty() { vec![None] } else { names })
 }
