@@ -96,7 +96,7 @@ async fn apply(context: &Context, mut allow: Allowances, connection: &Connection
     let options = ApplyOptions {
         run,
         concurrency: connection.concurrency(),
-        stop: interrupt::watch(progress.output(), "it was only a copy".to_owned()).await,
+        stop: interrupt::watch(context.output.clone(), "it was only a copy".to_owned()).await,
         version_checked: plan.settings.safeguards.version_checked,
         sealed: plan.sealed.clone(),
         ignore: Ignore::new(&plan.settings.safeguards.ignore).with_status(ExitStatus::Invalid)?,

@@ -53,11 +53,6 @@ impl RunProgress {
             false => Self { output: context.output.clone(), target: ProgressTarget::Nothing },
         }
     }
-
-    /// Where messages go during the run: above the bar if there is one.
-    pub fn output(&self) -> Output {
-        self.output.clone()
-    }
 }
 
 impl RunObserver for RunProgress {

@@ -9,7 +9,7 @@ pub mod trigger;
 
 use std::ops::ControlFlow;
 
-use tokio::sync::watch;
+use tokio::sync::watch::Receiver;
 
 use crate::api::Timing;
 use crate::apply::{self, ApplyOptions, PollPolicy};
@@ -175,14 +175,14 @@ impl<'a> PendingRun<'a> {
         &self,
         approved: ApprovedPlan<'_>,
         is_later: bool,
-        stop: Option<watch::Receiver<bool>>,
+        stop: Option<Receiver<bool>>,
     ) -> Result<Outcome> {
         if is_later {
             self.check_gates(&self.plan, &self.trust.safeguards.gates.blocking()).await?;
             refuse_lost_references(self.context, &self.connection, (&self.plan, &self.plan)).await?;
         }
         let progress = RunProgress::new(self.context, &self.plan);
-        let (journal, options) = self.begin(&progress, stop, None).await?;
+        let (journal, options) = self.begin(stop, None).await?;
         let writer = self.connection.writer()?;
         let mut outcome = apply::run(approved, &writer, &journal, &progress, options).await;
         self.keep(&journal, &mut outcome);
@@ -197,7 +197,7 @@ impl<'a> PendingRun<'a> {
         // The configuration decides, as for an apply: the record is a file like any other.
         self.check_gates(&record.rest(), &self.trust.safeguards.gates).await?;
         let progress = RunProgress::new(self.context, &self.plan);
-        let (journal, options) = self.begin(&progress, None, Some(record.run().clone())).await?;
+        let (journal, options) = self.begin(None, Some(record.run().clone())).await?;
         let writer = self.connection.writer()?;
         let mut outcome = apply::resume(record, &writer, &journal, &progress, options).await;
         drop(progress);
@@ -206,12 +206,7 @@ impl<'a> PendingRun<'a> {
     }
 
     /// Begins a run of which nothing is sent yet, and which continues the one that it `resumes`.
-    async fn begin(
-        &self,
-        progress: &RunProgress,
-        stop: Option<watch::Receiver<bool>>,
-        resumes: Option<RunId>,
-    ) -> Result<(Journal, ApplyOptions)> {
+    async fn begin(&self, stop: Option<Receiver<bool>>, resumes: Option<RunId>) -> Result<(Journal, ApplyOptions)> {
         let (context, plan) = (self.context, &self.plan);
         let environment = &context.environment;
         let (store, now) = (settings::state_store(context)?.clone(), environment.now());
@@ -230,7 +225,7 @@ impl<'a> PendingRun<'a> {
             plan: plan.clone(),
         };
         // Before a run watches for interrupts: until here one ends the command, which may wait for a lock.
-        let messages = progress.output();
+        let messages = context.output.clone();
         let waiting = move |text: &str| messages.notice(text);
         let host = environment.host().map(str::to_owned);
         // A lock can be waited for: other stacks go on meanwhile.
@@ -254,7 +249,7 @@ impl<'a> PendingRun<'a> {
             Some(stop) => stop,
             None => {
                 let resume = format!("resume with `{}{}`", resume_of(&run, plan), self.view.flags);
-                interrupt::watch(progress.output(), resume).await
+                interrupt::watch(context.output.clone(), resume).await
             }
         };
         let options = ApplyOptions {
