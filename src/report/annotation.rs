@@ -3,10 +3,9 @@
 //! each format neutralises them in its own way.
 
 use super::facts::check::{self, Row, State};
-use super::facts::edits;
-use super::facts::notes;
 use super::facts::plan::{self as facts, Item, Part};
 use super::facts::reason::{block_reason, of_cause, of_edit, reason, reason_since};
+use super::facts::{edits, notes};
 use super::line::moment;
 use crate::drift::{AcknowledgementStatus, Check};
 use crate::load::{Diagnostic, Severity};

@@ -3,18 +3,16 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::annotation::{Annotation, Finding};
 use super::facts::plan::{self as facts, Command};
 use super::facts::{check, unread};
-use super::prelude::{Line, Part, Report, TextView, View, time};
 use super::{Applied, Validation, sarif, view};
 use crate::drift::{Check, Shard, Verdict};
-use crate::model::{Key, SourceLocation, counted, grouped, words};
-use crate::plan::{Digest, ONLY_THIS_CHANGE, Plan};
+use crate::model::{SourceLocation, counted, grouped, words};
+use crate::plan::{Digest, ONLY_THIS_CHANGE};
+use crate::report::prelude::*;
 
 /// Names that a list of stacks without an end of its own shows.
 pub(super) const NAMES: usize = 12;

@@ -1,21 +1,17 @@
 //! The reports of plans, checks and runs as JSON documents.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
 
-use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::document::write;
 use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, NoResult, StackReport};
-use super::view::View;
 use super::{Applied, json_text};
 use crate::drift::{Check, JudgedAcknowledgement, Shard, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
-use crate::model::{Field, Json, Key, Namespace, ValueDigest};
-use crate::plan::{ActionKind, BlockedChange, GuardHit, Plan, RecordedConsent, ServiceId, Waves};
+use crate::model::{Field, Namespace, ValueDigest};
+use crate::plan::{ActionKind, BlockedChange, GuardHit, RecordedConsent, ServiceId, Waves};
+use crate::report::prelude::*;
 use crate::run::{InjectedFaults, Outcome, Rehearsal, RunSummary};
 
 /// A plan for a reader: counts, verdicts, digest and the plan itself. `apply` takes the file which `plan -o` writes, not

@@ -2,18 +2,14 @@
 //! not in sync, one case for all that are. Drift and what is pending fail, what could not be read is
 //! an error, what is accepted is skipped with its reason.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-use jiff::Timestamp;
 
 use super::facts::check::{self as facts, Row};
 use super::facts::reason::of_cause;
 use super::fleet::{Fleet, FleetPart};
-use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
-use crate::model::Key;
 use crate::plan::{Note, ScopeRead};
+use crate::report::prelude::*;
 
 #[derive(Default)]
 struct Suite {

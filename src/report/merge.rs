@@ -2,17 +2,13 @@
 //! missing, too old, in two files or not readable is reported at its place, and then the whole is unknown: nothing is
 //! concluded from input that is not whole. No IO; the clock is passed in.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-
-use jiff::Timestamp;
 
 use super::check_document::{CheckDocument, SavedResult, SavedStack};
 use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, NoResult, StackReport};
-use super::{TextView, safe, time};
 use crate::drift::{Check, Shard};
 use crate::model::{Namespace, gathered, grouped};
-use crate::plan::Plan;
+use crate::report::prelude::*;
 
 /// How far the clock of a checker may be ahead.
 const CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);

@@ -4,13 +4,11 @@
 
 use std::fmt::Display;
 
-use jiff::Timestamp;
-
 use super::fleet::{Fleet, FleetPart};
-use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::model::{Scope, counted};
 use crate::plan::{ActionKind, ScopeRead};
+use crate::report::prelude::*;
 use crate::run::{RunDocument, RunStatus, StepResult};
 
 /// The check as gauges.

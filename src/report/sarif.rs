@@ -1,14 +1,11 @@
 //! Annotations as SARIF 2.1.0, for code scanning. Each kind of annotation has one rule; paths are
 //! relative to the repository's top, and lines and columns are SARIF's own, counted from 1.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 use super::annotation::{Annotation, AnnotationLevel, Finding};
-use super::{document, safe};
-use crate::model::Json;
+use crate::report::prelude::*;
 
 /// Results that a forge shows of a run: GitHub shows the first 5,000 and refuses a file with more than 25,000.
 const MOST_RESULTS: usize = 5_000;

@@ -7,19 +7,15 @@ mod commands_page_tests;
 pub mod help;
 pub mod time;
 
-use std::path::PathBuf;
-
 use clap::builder::{
     NonEmptyStringValueParser, PathBufValueParser, PossibleValuesParser, StringValueParser, TypedValueParser,
 };
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
+use crate::cli::prelude::*;
 use crate::cli::stacks::waves::Waves;
 use crate::cli::{Result, completer};
-use crate::kind::KindName;
-use crate::load;
-use crate::model::Namespace;
 use crate::report::Format;
 use crate::report::objects::Column;
 

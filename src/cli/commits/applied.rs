@@ -2,19 +2,16 @@
 //! objects name, from the drift state of the call, and from the runs of the state store. It is asked only
 //! where something is missing.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::Timestamp;
-
 use crate::cli::commits::at_commit::{LookupError, StackRoot};
 use crate::cli::commits::base;
+use crate::cli::prelude::*;
 use crate::cli::{Result, Stack, settings};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::{HistoryCommit, Repository};
 use crate::journal::{self, LastAction, RunOwner};
 use crate::load::Loaded;
-use crate::model::{Key, RunId};
-use crate::plan::{NamedCommits, Plan};
+use crate::model::RunId;
+use crate::plan::NamedCommits;
 
 /// Lines of history, none of which leads to another, whose definitions are loaded.
 const MOST_LINES: usize = 4;

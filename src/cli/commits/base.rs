@@ -3,20 +3,18 @@
 //! there: of base and working tree the stricter are in force, so that a change cannot loosen its own rules. Nothing is checked
 //! out; the definitions of other commits are loaded from memory, with their own configuration.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::Path;
 
-use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackAtCommit, StackRoot};
 use crate::cli::commits::blame;
 use crate::cli::context::{LackingError, LazyRepository};
+use crate::cli::prelude::*;
 use crate::cli::{CommandError, Context, ExitStatus, Result, Stack, settings};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{Config, Loaded, config, is_definition_path, is_source};
+use crate::load::{Loaded, is_definition_path, is_source};
+use crate::model::Desired;
 use crate::model::policy::SafetySettings;
-use crate::model::{Desired, Key, Namespace};
-use crate::plan::{Action, Change, DefinitionHistory, Ignore, PastDefinitions, Plan};
+use crate::plan::{Action, Change, DefinitionHistory, Ignore, PastDefinitions};
 
 /// Adds what git knows. Without a base, the directory need not be in a repository.
 ///

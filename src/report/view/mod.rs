@@ -8,17 +8,15 @@ pub(super) mod outcome;
 mod plan;
 pub(super) mod runs;
 
-use std::collections::BTreeSet;
-
 use super::facts::check::{self, Row};
 use super::facts::notes;
 use super::facts::plan::{self as facts, Command, Item};
 use super::facts::unread::{self, Unread};
-use super::prelude::{Line, Parts, Role, TextView, code, foreign, moment, styled};
 use crate::drift::{AcknowledgementStatus, Check, short};
+use crate::model::Scope;
 use crate::model::policy::{Direction, SettingChange};
-use crate::model::{Key, Scope};
-use crate::plan::{ActionKind, Change, GuardHit, GuardName, Note, Plan};
+use crate::plan::{ActionKind, Change, GuardHit, GuardName, Note};
+use crate::report::prelude::*;
 
 /// Places that are named of one guard.
 const GUARDS: usize = 3;
