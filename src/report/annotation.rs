@@ -183,7 +183,7 @@ pub fn of_check(check: &Check) -> Vec<Annotation> {
         let message = format!("it ended on {}: {}", one.expires, one.reason);
         all.push(Annotation::new(Finding::Expired, title, message));
     }
-    let undecided = notes::lines_of(&check.plan, Note::is_undecided).into_iter();
+    let undecided = notes::lines(&check.plan, Note::is_undecided).into_iter();
     all.extend(undecided.map(|line| Annotation::new(Finding::Undecided, "not decided", line.unescaped())));
     all.sort_by_key(|annotation| annotation.level);
     all

@@ -73,13 +73,8 @@ const UNSHOWN: &str = "a write of {{endpoint}} contains {{reason}} of {{its defi
 /// Names that are listed of each note.
 const NAMES: usize = 6;
 
-/// The notes of a plan, a line each.
-pub fn lines(plan: &Plan) -> Vec<Line<'static>> {
-    lines_of(plan, |_| true)
-}
-
 /// The selected notes of a plan, a line each, in the order of the plan.
-pub fn lines_of(plan: &Plan, is_selected: impl Fn(&Note) -> bool) -> Vec<Line<'static>> {
+pub fn lines(plan: &Plan, is_selected: impl Fn(&Note) -> bool) -> Vec<Line<'static>> {
     let notes = plan.shown_notes().filter(|note| is_selected(note)).map(of);
     let notes = grouped(notes.map(|(text, reason, name)| ((text, reason), name)));
     notes.into_iter().map(|((text, reason), names)| line(text, &reason, &names)).collect()
@@ -185,7 +180,7 @@ mod tests {
             ),
         ] {
             plan.notes = notes;
-            let lines: Vec<String> = lines(&plan).iter().map(Line::unescaped).collect();
+            let lines: Vec<String> = lines(&plan, |_| true).iter().map(Line::unescaped).collect();
             assert!(lines.len() == 1 && lines[0].starts_with(said) && lines[0].len() < 400, "{lines:?}");
         }
     }

@@ -58,8 +58,8 @@ impl Report for Check {
         if !self.verdicts.unknown.is_empty() {
             blocks.section(incomplete(&self.plan));
         }
-        let mut notes = notes::lines_of(&self.plan, Note::is_undecided);
-        notes.extend(notes::lines_of(&self.plan, |note| !note.is_undecided()));
+        let mut notes = notes::lines(&self.plan, Note::is_undecided);
+        notes.extend(notes::lines(&self.plan, |note| !note.is_undecided()));
         blocks.section(Blocks::notes(notes));
         let commands = facts::commands(self, view.call());
         if !commands.is_empty() {

@@ -137,7 +137,7 @@ impl<'a> View<'a> {
             alarms,
             settings: settings(plan),
             content: Content::Plan(facts::parts(plan)),
-            notes: notes::lines(plan),
+            notes: notes::lines(plan, |_| true),
             commands: facts::commands(plan, &digest, view),
         }
     }
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
     pub fn of_check(check: &'a Check, call: &str) -> Self {
         let plan = &check.plan;
         let mut alarms = unread(check.verdicts.unknown.iter().map(|(list, reason)| (list, reason.as_str())));
-        let undecided = notes::lines_of(plan, Note::is_undecided).into_iter();
+        let undecided = notes::lines(plan, Note::is_undecided).into_iter();
         alarms.extend(undecided.map(|text| Alarm::new(AlarmKind::Undecided, text)));
         Self {
             kind: "drift",
@@ -159,7 +159,7 @@ impl<'a> View<'a> {
             alarms,
             settings: None,
             content: Content::Check(check::rows(check), check::acknowledged(check)),
-            notes: notes::lines_of(plan, |note| !note.is_undecided()),
+            notes: notes::lines(plan, |note| !note.is_undecided()),
             commands: check::commands(check, call),
         }
     }

@@ -14,7 +14,7 @@ impl Report for Plan {
     fn blocks<'a>(&'a self, view: &TextView) -> Blocks<'a> {
         let (settings, is_unknown) = (of_settings(self), self.unknown().next().is_some());
         if self.changes.is_empty() && self.blocked.is_empty() && !is_unknown {
-            return settings.then(in_sync(self, view)).and(Blocks::notes(notes::lines(self)));
+            return settings.then(in_sync(self, view)).and(Blocks::notes(notes::lines(self, |_| true)));
         }
         if unread::whole(self).is_some() {
             return settings.then(incomplete(self));
@@ -41,7 +41,7 @@ impl Report for Plan {
                 blocks.section(Block::Line(8, text));
             }
         }
-        blocks.section(Blocks::notes(notes::lines(self)));
+        blocks.section(Blocks::notes(notes::lines(self, |_| true)));
         if view.waves {
             let waves = json::waves(self).into_iter().enumerate();
             blocks.section(Blocks(waves.map(|(at, wave)| Block::Wave(at + 1, wave)).collect()));
