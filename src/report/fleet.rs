@@ -410,11 +410,6 @@ impl<'a> Fleet<'a> {
         self.parts.iter().filter(|part| part.is_quiet()).nth(QUIET_SECTIONS).is_some()
     }
 
-    /// How many stacks belong to other shards.
-    pub fn elsewhere(&self) -> usize {
-        self.parts.iter().filter(|part| matches!(part.outcome, Err(NoResult::Elsewhere))).count()
-    }
-
     /// The verdict over all that were checked; unknown where the files of a merged report are not whole.
     pub fn whole(&self) -> Verdict {
         let is_incomplete = !self.problems.is_empty()

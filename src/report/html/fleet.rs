@@ -47,7 +47,7 @@ fn facts(fleet: &Fleet<'_>) -> Vec<Line<'static>> {
         return fleet.states().map(number).collect();
     }
     let checks = fleet.checks().map(|(part, _)| fact(line![code(part.name().into_owned())], part.state()));
-    let elsewhere = Some((fleet.elsewhere(), StackState::Elsewhere)).filter(|(stacks, _)| *stacks > 0);
+    let elsewhere = fleet.states().find(|(_, state)| *state == StackState::Elsewhere);
     checks.chain(elsewhere.map(number)).collect()
 }
 
