@@ -4,9 +4,7 @@
 use std::cmp::Ordering;
 
 use crate::api::MOST_COUNTED;
-use crate::api::upgrades::{
-    self, Application, ApplicationObject, Installed, Progress, Stage, UpgradeProgress, UpgradeState,
-};
+use crate::api::upgrades::{self, Application, ApplicationObject, Progress, Stage, UpgradeProgress, UpgradeState};
 use crate::model::Namespace;
 use crate::report::prelude::*;
 
@@ -46,11 +44,11 @@ impl<'a> Parts<'a> {
     fn whole(&mut self, progress: &'a UpgradeProgress) {
         let (images, setup) = (&progress.image_download, &progress.os_setup);
         self.row(0, "image download", &images.status, counted(images.results.iter().map(|image| &image.status)), "");
-        images.results.iter().for_each(|image| self.installed(1, image));
+        images.results.iter().for_each(|one| self.row(1, &one.name, &one.status, None, &one.message));
         self.row(0, "os setup", &setup.status, counted(setup.results.iter().map(|node| &node.status)), "");
         for node in &setup.results {
             self.row(1, &node.name, &node.status, None, "");
-            node.results.iter().for_each(|one| self.installed(2, one));
+            node.results.iter().for_each(|one| self.row(2, &one.name, &one.status, None, &one.message));
         }
         let site = &progress.site_level_upgrade;
         self.row(0, "site-level upgrade", &site.status, steps(&site.progress), "");
@@ -71,10 +69,6 @@ impl<'a> Parts<'a> {
         let steps = steps.map(|(done, all)| format!("{done}/{all}")).unwrap_or_default();
         let name = format!("{:1$}{name}", "", 2 * depth);
         self.0.row([code(name), foreign(word(status)), code(steps), foreign(note.to_owned())]);
-    }
-
-    fn installed(&mut self, depth: usize, one: &Installed) {
-        self.row(depth, &one.name, &one.status, None, &one.message);
     }
 
     fn stage(&mut self, depth: usize, stage: &Stage) {

@@ -37,7 +37,9 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
     if let Some(merged) = fleet.merged {
         text.push_str(&format!("\n{}.\n", draw(&merged.line("From "))));
     }
-    let mut shown: Vec<&FleetPart<'_>> = fleet.parts.iter().filter(|part| is_shown(part)).collect();
+    // What has more to show than its line of the table.
+    let is_shown = |part: &&FleetPart<'_>| part.reason().is_none() && part.outcome.is_ok() && !part.is_quiet();
+    let mut shown: Vec<&FleetPart<'_>> = fleet.parts.iter().filter(is_shown).collect();
     // Mere notes take only the room that is left.
     shown.sort_by_key(|part| has_only_notes(part));
     let loud = shown.iter().filter(|part| !has_only_notes(part)).count();
@@ -108,11 +110,6 @@ fn least(part: &FleetPart<'_>, options: &TextView) -> String {
     let view = part.view(options).filter(|_| matches!(part.outcome, Ok(StackReport::Planned(_))));
     let text = view.and_then(|view| needed(&view, &code_span(&part.name()), options.now));
     text.map(|text| format!("\n{}\n", text.trim_end())).unwrap_or_default()
-}
-
-/// Whether a stack has more to show than its line of the table.
-fn is_shown(part: &FleetPart<'_>) -> bool {
-    part.reason().is_none() && part.outcome.is_ok() && !part.is_quiet()
 }
 
 /// Whether it is in sync, and nothing that decides about it was changed.

@@ -189,10 +189,7 @@ fn trigger(trigger: &RunTrigger) -> Vec<Line<'_>> {
         ApprovalKind::Yes => "approved with --yes",
         ApprovalKind::Digest => "approved with --digest",
     });
-    let named = |word: &'static str, value: &'_ Option<String>| {
-        let value = value.clone();
-        value.map(|value| line![word, foreign(value)])
-    };
+    let named = |word: &'static str, text: &'_ Option<String>| text.clone().map(|text| line![word, foreign(text)]);
     let approved = named("approved by ", &trigger.approved_by);
     let rest = [named("change request ", &trigger.change_request), named("job ", &trigger.job)];
     approved.into_iter().chain(how.map(|how| line![how])).chain(rest.into_iter().flatten()).collect()
