@@ -44,14 +44,14 @@ impl Execute for MoveArgs {
         let scope = ScopeArgs { paths: vec![self.directory.clone()], filter: FilterArgs::default() };
         let stack = stack::open_bare(context, &scope)?;
         let stacks = Stacks::of(self, &stack)?;
-        policy::permits_names(context, &stacks.consents(self))?;
+        policy::permits_names(context, &stacks.consents())?;
         let other = find(context, &stack.loaded, stacks.other())?;
         let selection = stack::selection(&FilterArgs { only: self.globs.clone(), ..FilterArgs::default() })?;
         let session = Session::compare(stack, SessionOptions::default()).await?;
-        let mut plan = arrange(&session, &stacks, &other, (&selection, self)).await?;
+        let mut plan = stacks.arrange(&session, &other, &selection).await?;
         let loaded = &session.stack.loaded;
         policy::check_plan(context, (&loaded.config, &loaded.root), &plan)?;
-        let allow = settings::allow(&stacks.consents(self))?;
+        let allow = settings::allow(&stacks.consents())?;
         plan.consent(&allow, context.environment.person().as_deref());
         let globs: String = self.globs.iter().map(|glob| format!(" {}", safe::shell(glob))).collect();
         let flags = context.call.flags("from to directory");
@@ -71,15 +71,17 @@ impl Execute for MoveArgs {
 }
 
 /// The two stacks of a move.
-struct Stacks {
+struct Stacks<'a> {
+    /// The objects that the call names.
+    globs: &'a [String],
     from: String,
     to: String,
     /// The one of the directory is the one that gets the endpoints.
     gets: bool,
 }
 
-impl Stacks {
-    fn of(arguments: &MoveArgs, stack: &Stack<'_>) -> Result<Self> {
+impl<'a> Stacks<'a> {
+    fn of(arguments: &'a MoveArgs, stack: &Stack<'_>) -> Result<Self> {
         let usage = |message: String| error!(Usage, "{message}");
         let Some(own) = stack.name()? else {
             return Err(usage(format!("`{}` is not a stack", stack.directory))
@@ -99,7 +101,7 @@ impl Stacks {
                 format!("`{}` is the stack `{own}`, and the move is from `{from}` to `{to}`", stack.directory);
             return Err(usage(message).hint("run it in the directory of one of the two, or name that with --directory"));
         }
-        Ok(Self { gets: own == to, from, to })
+        Ok(Self { globs: &arguments.globs, gets: own == to, from, to })
     }
 
     fn other(&self) -> &str {
@@ -107,59 +109,54 @@ impl Stacks {
     }
 
     /// What the call allows by being made: to take from another stack. To give away needs nothing.
-    fn consents(&self, arguments: &MoveArgs) -> Vec<String> {
+    fn consents(&self) -> Vec<String> {
         let all = ["*".to_owned()];
-        let globs = if arguments.globs.is_empty() { all.as_slice() } else { &arguments.globs };
+        let globs = if self.globs.is_empty() { all.as_slice() } else { self.globs };
         // A name without a kind is one of every kind in a filter, and that of an endpoint in a consent.
         let is_name = |glob: &str| !glob.contains(':') && Key::parse(glob).is_ok();
         let consent = |glob: &String| format!("foreign-stack={}{glob}", if is_name(glob) { "*:" } else { "" });
         globs.iter().filter(|_| self.gets).map(consent).collect()
     }
-}
 
-async fn arrange(
-    session: &Session<'_>,
-    stacks: &Stacks,
-    other: &Neighbour,
-    (selection, arguments): (&Selection, &MoveArgs),
-) -> Result<Plan> {
-    let own = &session.stack.loaded;
-    let found = other.as_ref().ok();
-    let sides = if stacks.gets { [found, Some(own)] } else { [Some(own), found] };
-    let [defined_before, defined_after] = sides.map(|side| side.map(|loaded| &loaded.desired));
-    if selection.is_all() && defined_after.is_none_or(|desired| desired.definitions.is_empty()) {
-        return Err(error!(Usage, "the stack `{}` defines nothing here, so it is not clear what moves", stacks.to)
-            .hint("name the endpoints, such as 'shop/*', or move their definitions first")
-            .hint("nothing was sent"));
-    }
-    let named = arguments.globs.iter().filter_map(|glob| KindName::find(glob.split_once(':')?.0));
-    let kinds = sides.iter().flatten().flat_map(|loaded| loaded.kinds()).chain(named).collect();
-    // Those of both stacks and those that the globs name, as far as the globs reach them.
-    let named = arguments.globs.iter().map(|glob| glob.split_once(':').map_or(&**glob, |(_, place)| place));
-    let named = named.filter_map(|place| Namespace::parse(place.split_once('/')?.0).ok());
-    let of_sides = sides.iter().flatten().flat_map(|loaded| loaded.namespaces());
-    let none = Desired::default();
-    let reaches =
-        |namespace: &Namespace| Scope::each([namespace], &kinds).any(|scope| selection.reaches(&scope, &none));
-    let namespaces: BTreeSet<Namespace> = named.chain(of_sides).filter(reaches).collect();
-    let origin = PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() };
-    let filters = arguments.globs.iter().map(|glob| safe::shell(glob)).collect();
-    let mut plan = session.empty_plan(origin, filters, &kinds)?;
-    let unchecked = |text: &String| Note::Loaded { text: format!("{text}: what it defines is not checked") };
-    plan.notes.extend(other.as_ref().err().map(unchecked));
-    let live = session.source.live(Scope::each(&namespaces, &kinds)).await;
-    let (from, to) = (stacks.from.as_str(), stacks.to.as_str());
-    let input = MoveInput { from, to, defined_before, defined_after, selection, live: &live };
-    plan::hand_over(plan, input).map_err(|error| match error {
-        MoveError::Unmatched(unmatched) => stack::unmatched(unmatched).hint("nothing was sent"),
-        MoveError::OfOthers { ref others, .. } => {
-            let near = load::nearest(&stacks.from, others.keys().map(String::as_str));
-            let owned = others.iter().take(3).map(|(stack, key)| format!("`{key}` belongs to `{stack}`"));
-            let hint =
-                near.map_or_else(|| owned.collect::<Vec<_>>().join(", "), |near| format!("did you mean `{near}`?"));
-            CommandError::new(ExitStatus::Usage, error).hint(hint).hint("nothing was sent")
+    async fn arrange(&self, session: &Session<'_>, other: &Neighbour, selection: &Selection) -> Result<Plan> {
+        let own = &session.stack.loaded;
+        let found = other.as_ref().ok();
+        let sides = if self.gets { [found, Some(own)] } else { [Some(own), found] };
+        let [defined_before, defined_after] = sides.map(|side| side.map(|loaded| &loaded.desired));
+        if selection.is_all() && defined_after.is_none_or(|desired| desired.definitions.is_empty()) {
+            return Err(error!(Usage, "the stack `{}` defines nothing here, so it is not clear what moves", self.to)
+                .hint("name the endpoints, such as 'shop/*', or move their definitions first")
+                .hint("nothing was sent"));
         }
-    })
+        let named = self.globs.iter().filter_map(|glob| KindName::find(glob.split_once(':')?.0));
+        let kinds = sides.iter().flatten().flat_map(|loaded| loaded.kinds()).chain(named).collect();
+        // Those of both stacks and those that the globs name, as far as the globs reach them.
+        let named = self.globs.iter().map(|glob| glob.split_once(':').map_or(&**glob, |(_, place)| place));
+        let named = named.filter_map(|place| Namespace::parse(place.split_once('/')?.0).ok());
+        let of_sides = sides.iter().flatten().flat_map(|loaded| loaded.namespaces());
+        let none = Desired::default();
+        let reaches =
+            |namespace: &Namespace| Scope::each([namespace], &kinds).any(|scope| selection.reaches(&scope, &none));
+        let namespaces: BTreeSet<Namespace> = named.chain(of_sides).filter(reaches).collect();
+        let origin = PlanOrigin::Move { from: self.from.clone(), to: self.to.clone() };
+        let filters = self.globs.iter().map(|glob| safe::shell(glob)).collect();
+        let mut plan = session.empty_plan(origin, filters, &kinds)?;
+        let unchecked = |text: &String| Note::Loaded { text: format!("{text}: what it defines is not checked") };
+        plan.notes.extend(other.as_ref().err().map(unchecked));
+        let live = session.source.live(Scope::each(&namespaces, &kinds)).await;
+        let (from, to) = (self.from.as_str(), self.to.as_str());
+        let input = MoveInput { from, to, defined_before, defined_after, selection, live: &live };
+        plan::hand_over(plan, input).map_err(|error| match error {
+            MoveError::Unmatched(unmatched) => stack::unmatched(unmatched).hint("nothing was sent"),
+            MoveError::OfOthers { ref others, .. } => {
+                let near = load::nearest(&self.from, others.keys().map(String::as_str));
+                let owned = others.iter().take(3).map(|(stack, key)| format!("`{key}` belongs to `{stack}`"));
+                let hint =
+                    near.map_or_else(|| owned.collect::<Vec<_>>().join(", "), |near| format!("did you mean `{near}`?"));
+                CommandError::new(ExitStatus::Usage, error).hint(hint).hint("nothing was sent")
+            }
+        })
+    }
 }
 
 /// Another stack of the same repository, or why it is not found: what it defines is not known.
