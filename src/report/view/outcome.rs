@@ -115,12 +115,8 @@ fn unsent(outcome: &Outcome) -> Blocks<'_> {
     blocks
 }
 
-fn conflict<'a>(
-    endpoint: &'a Key,
-    conflict: &'a Conflict,
-    (outcome, plan): (&Outcome, &Plan),
-    view: &TextView,
-) -> Blocks<'a> {
+fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, of: (&Outcome, &Plan), view: &TextView) -> Blocks<'a> {
+    let (outcome, plan) = of;
     let mut blocks = Blocks::default();
     blocks.labelled(Role::Wrong, "conflict", line![key(endpoint), " ", foreign(&conflict.reason)]);
     if conflict.ours_may_be_lost {
