@@ -8,9 +8,8 @@ use crate::api::{self, PendingLists, Reader};
 use crate::cli::args::{ChangeArgs, ScopeArgs};
 use crate::cli::commits::{applied, base, dropped};
 use crate::cli::prelude::*;
-use crate::cli::stacks::declared;
 use crate::cli::stacks::defined_elsewhere::{self, Definitions, Referrers};
-use crate::cli::stacks::shard;
+use crate::cli::stacks::{declared, shard};
 use crate::cli::{
     CommandResult as _, Connection, Context, ExitStatus, Result, Stack, file, plan_errors, policy, service, settings,
     stack,
