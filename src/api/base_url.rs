@@ -86,7 +86,6 @@ impl BaseUrl {
     }
 
     /// The address of the embedded service: `http://sandbox.localhost`.
-    #[must_use]
     pub fn sandbox() -> Self {
         Self { text: format!("http://{SANDBOX_HOST}").into(), loopback: true }
     }

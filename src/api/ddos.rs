@@ -30,7 +30,6 @@ pub struct DdosFilter {
 impl DdosFilter {
     /// The events in which an open one or an abbreviated id is looked for: those of the last [`DAYS`] days. Without a start the
     /// service takes three days, and an event is open until somebody ends it.
-    #[must_use]
     pub fn recent(now: Timestamp) -> Self {
         let start = now.checked_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(now);
         Self { start_time: Some(start.to_string()), ..Self::default() }

@@ -50,7 +50,6 @@ pub struct PendingLists {
 
 impl PendingLists {
     /// None yet.
-    #[must_use]
     pub fn of(reader: Reader) -> Self {
         let before = lists_sent(&reader);
         Self { reader, before, asked: BTreeSet::new(), waiting: VecDeque::new(), lists: JoinSet::new() }

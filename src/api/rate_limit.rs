@@ -19,7 +19,6 @@ pub struct Timing {
 
 impl Timing {
     /// Real waits on the runtime's timer; the spread of waits comes from `seed`.
-    #[must_use]
     pub fn real(seed: u64) -> Self {
         let random = Mutex::new(fastrand::Rng::with_seed(seed));
         Self {
@@ -29,7 +28,6 @@ impl Timing {
     }
 
     /// No waits at all: each is only reported to `note`. For tests and rehearsals.
-    #[must_use]
     pub fn noted(note: impl Fn(Duration) + Send + Sync + 'static) -> Self {
         Self {
             wait: Arc::new(move |time| {

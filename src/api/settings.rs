@@ -177,7 +177,6 @@ pub struct ClientSettings {
 
 impl ClientSettings {
     /// The usual settings for a service.
-    #[must_use]
     pub fn new(base_url: BaseUrl, layout: Layout, token: Option<Secret>, pace: Timing) -> Self {
         let rate = (!base_url.is_loopback()).then_some(RateLimit::CAREFUL);
         Self {

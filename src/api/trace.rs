@@ -51,7 +51,6 @@ pub struct RequestIds {
 
 impl RequestIds {
     /// Ids that come from `seed`, in the trace of `parent`.
-    #[must_use]
     pub fn new(seed: u64, parent: Option<TraceParent>) -> Self {
         Self { parent, random: Mutex::new(fastrand::Rng::with_seed(seed)) }
     }

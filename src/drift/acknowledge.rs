@@ -193,7 +193,6 @@ impl Acknowledgements {
 
     /// A file that accepts everything that drifted, for a person to cut down. What is `kept` of a file before it stays
     /// as it is.
-    #[must_use]
     pub fn offered(
         plan: &Plan,
         verdicts: &Verdicts,

@@ -59,7 +59,6 @@ pub struct Check {
 
 impl Check {
     /// A check of `plan` at `now`.
-    #[must_use]
     pub fn new(plan: Plan, verdicts: Verdicts, now: Timestamp) -> Self {
         Self {
             plan,

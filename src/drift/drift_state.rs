@@ -132,7 +132,6 @@ impl DriftState {
     }
 
     /// The state that knows no more than since when these values have drifted.
-    #[must_use]
     pub fn of_seen(seen: impl IntoIterator<Item = (Key, Option<Field>, SeenSince)>) -> Self {
         let entries = seen.into_iter().map(|(key, field, seen)| (key, DriftEntry { field, value: None, seen }));
         Self { drift: gathered(entries), ..Self::default() }

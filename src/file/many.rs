@@ -20,7 +20,6 @@ pub struct ManyFiles<'d> {
 
 impl<'d> ManyFiles<'d> {
     /// Reads files beneath `directory`.
-    #[must_use]
     pub fn new(directory: &'d Directory) -> Self {
         Self { directory, last: PathBuf::new(), opened: None }
     }

@@ -16,13 +16,11 @@ pub struct Described {
 
 impl Described {
     /// A message.
-    #[must_use]
     pub fn of(message: &'static Message) -> Self {
         Self { message: Some(message), is_map: false }
     }
 
     /// The value of a field.
-    #[must_use]
     pub fn of_field(field: &Field) -> Self {
         Self { message: field.message(), is_map: matches!(field.kind, FieldKind::Map(_)) }
     }
@@ -68,7 +66,6 @@ pub struct Ordered<'a> {
 
 impl<'a> Ordered<'a> {
     /// A value of which that is described.
-    #[must_use]
     pub fn new(described: Described, value: &'a Value) -> Self {
         Self { described, value }
     }

@@ -29,7 +29,6 @@ pub enum Keys<'v> {
 
 impl<'v> Keys<'v> {
     /// Those of a value that is an object.
-    #[must_use]
     pub fn of(value: &'v Json) -> Self {
         value.as_object().map_or(Keys::None, Keys::All)
     }

@@ -61,6 +61,7 @@ pub(super) struct Excerpt {
 
 /// One thing that is wrong or worth a note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[must_use]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
@@ -85,13 +86,11 @@ pub(super) fn read_or_noted<T>(read: Result<T, Diagnostic>, problems: &mut Vec<D
 
 impl Diagnostic {
     /// An error at a place in a text.
-    #[must_use]
     pub fn error(message: impl AsRef<str>, source: &SourceText, range: Range<usize>, label: impl AsRef<str>) -> Self {
         Self::without_place(message, "").also(source, range, label)
     }
 
     /// An error of a file as a whole.
-    #[must_use]
     pub fn of_file(message: impl AsRef<str>, file: &str, help: impl AsRef<str>) -> Self {
         let mut diagnostic = Self::without_place(message, help);
         let start = Position { line: 1, column: 1 };
@@ -107,7 +106,6 @@ impl Diagnostic {
     }
 
     /// An error without a place in a file.
-    #[must_use]
     pub fn without_place(message: impl AsRef<str>, help: impl AsRef<str>) -> Self {
         let message = escaped(message.as_ref());
         Self { severity: Severity::Error, message, labels: Vec::new(), help: None }.with_help(help)
@@ -119,14 +117,12 @@ impl Diagnostic {
     }
 
     /// The same as a note: it stops nothing.
-    #[must_use]
     pub(super) fn into_note(mut self) -> Self {
         self.severity = Severity::Note;
         self
     }
 
     /// The same with one more place.
-    #[must_use]
     pub fn also(mut self, source: &SourceText, range: Range<usize>, label: impl AsRef<str>) -> Self {
         let range = source.floor(range.start)..source.floor(range.end.max(range.start));
         self.labels.push(Label {
@@ -165,7 +161,6 @@ impl Diagnostic {
     }
 
     /// The same without its source line, which must not be shown.
-    #[must_use]
     pub(super) fn without_source(mut self) -> Self {
         self.hide_source();
         self
@@ -195,7 +190,6 @@ impl Diagnostic {
 
     /// The same of a text that nobody could parse: where it may have a secret, without its line and what is quoted of it. A
     /// mark of the syntax is no quote.
-    #[must_use]
     pub(super) fn of_unparsed(mut self, source: &SourceText) -> Self {
         if !source.names_secret() {
             return self;
@@ -212,7 +206,6 @@ impl Diagnostic {
     }
 
     /// The same with what is allowed, or what to do.
-    #[must_use]
     pub fn with_help(mut self, help: impl AsRef<str>) -> Self {
         self.help = Some(escaped(help.as_ref())).filter(|help| !help.is_empty());
         self
@@ -292,7 +285,6 @@ impl From<Diagnostic> for Diagnostics {
 
 impl Diagnostics {
     /// These diagnostics of so many files, sorted, each once.
-    #[must_use]
     pub fn new(mut list: Vec<Diagnostic>, files: usize) -> Self {
         list.sort_by(|a, b| a.order().cmp(&b.order()));
         list.dedup_by(|a, b| a.order() == b.order());

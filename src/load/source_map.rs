@@ -98,7 +98,6 @@ impl ShownText {
 
 impl<'l> SourceMap<'l> {
     /// For what was loaded; the files must not have changed since.
-    #[must_use]
     pub fn new(loaded: &'l Loaded) -> Self {
         let plain = SecondReading::new(loaded, []);
         Self { loaded, plain, overlays: loaded.overlays(), cached: RefCell::default(), texts: RefCell::default() }

@@ -24,7 +24,6 @@ pub struct StackPath {
 
 impl StackFiles {
     /// The files of a stack with these settings, to which no environment is applied.
-    #[must_use]
     pub fn new(config: &Config) -> Self {
         let overlays = FileFilter::overlays(config);
         // Nearly all environments of a stack have the same globs.

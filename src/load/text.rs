@@ -137,7 +137,6 @@ impl SourceText {
     }
 
     /// A text that is not in a file.
-    #[must_use]
     pub fn inline(name: &str, text: &str) -> Self {
         Self::of(name.into(), text.to_owned(), 0)
     }

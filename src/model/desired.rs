@@ -35,7 +35,6 @@ displayed!(Debug: SealedSecrets, |secrets| "{} sealed secrets", secrets.0.len())
 
 impl SealedSecrets {
     /// The secrets of all definitions of these.
-    #[must_use]
     pub fn of(all: &[Desired]) -> Self {
         let definitions = all.iter().flat_map(|desired| desired.definitions.values());
         Self(definitions.flat_map(|definition| definition.sealed.0.clone()).collect())

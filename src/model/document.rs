@@ -130,7 +130,6 @@ pub struct ValueDigest(String);
 
 impl ValueDigest {
     /// The digest of a value; `null` means absence.
-    #[must_use]
     pub fn of(value: &Json) -> Self {
         let hash = Sha256::digest(value.to_string().as_bytes());
         Self(HEXLOWER.encode(&hash[..DIGITS / 2]))

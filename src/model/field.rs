@@ -131,7 +131,6 @@ impl Field {
     }
 
     /// The field of this unit of a spec.
-    #[must_use]
     pub fn of_unit(name: &str) -> Self {
         let known = digests().iter().find(|(unit, _)| *unit == name);
         Field::Unit(known.map_or_else(|| name.to_owned().into(), |(unit, _)| (*unit).into()))

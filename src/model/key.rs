@@ -100,7 +100,6 @@ name_type!(
 
 impl Namespace {
     /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
-    #[must_use]
     pub fn system() -> Self {
         Self("system".into())
     }
@@ -144,7 +143,6 @@ impl Key {
     }
 
     /// The key of an endpoint.
-    #[must_use]
     pub fn endpoint(namespace: Namespace, name: Name) -> Self {
         Self { namespace, kind: KindName::ENDPOINT, name }
     }
@@ -178,7 +176,6 @@ pub struct Scope {
 
 impl Scope {
     /// The endpoints of a namespace.
-    #[must_use]
     pub fn endpoints(namespace: Namespace) -> Self {
         Self { namespace, kind: KindName::ENDPOINT }
     }

@@ -180,7 +180,6 @@ pub struct UnsupportedItem {
 
 impl LiveObject {
     /// An object that has a uid, and of which the service reports nothing else.
-    #[must_use]
     pub fn new(uid: String, endpoint: Object) -> Self {
         Self {
             endpoint,

@@ -48,6 +48,7 @@ const NO_COMMIT: &str = "-";
 
 /// Who wrote a live object, by its annotations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[must_use]
 pub struct Ownership {
     /// The stack that owns the object.
     pub stack: Option<String>,
@@ -118,7 +119,6 @@ impl Field {
 
 impl Ownership {
     /// What an apply of `endpoint` by `run`, of no commit, writes.
-    #[must_use]
     pub fn of(endpoint: &Object, stack: Option<&str>, run: &str) -> Self {
         let applied = AppliedFields {
             run: run.to_owned(),
@@ -131,7 +131,6 @@ impl Ownership {
     }
 
     /// The same, of this commit or of none.
-    #[must_use]
     pub fn at_commit(mut self, commit: Option<&str>) -> Self {
         if let Some(applied) = &mut self.applied {
             applied.set_commit(commit);
@@ -157,13 +156,11 @@ impl Ownership {
     }
 
     /// What an object that is in sync gets from a run that has not begun: see [`RUN_PENDING`].
-    #[must_use]
     pub fn wanted(endpoint: &Object, stack: Option<&str>) -> Self {
         Self::of(endpoint, stack, RUN_PENDING)
     }
 
     /// The same of a run that leaves these fields as they are: of them it says what was applied `before`.
-    #[must_use]
     pub fn keeping(mut self, before: Option<&AppliedFields>, fields: &[Field]) -> Self {
         if let (Some(applied), false) = (&mut self.applied, fields.is_empty()) {
             applied.keep(before, fields);

@@ -49,13 +49,11 @@ pub struct Problem {
 
 impl Problem {
     /// A problem of the value at `path`.
-    #[must_use]
     pub fn value(path: Vec<Segment>, message: impl Into<String>, label: impl Into<String>) -> Self {
         Self { message: message.into(), path, is_of_key: false, label: label.into() }
     }
 
     /// A problem of the key that ends `path`.
-    #[must_use]
     pub fn key(path: Vec<Segment>, message: impl Into<String>, label: impl Into<String>) -> Self {
         Self { is_of_key: true, ..Self::value(path, message, label) }
     }

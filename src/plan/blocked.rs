@@ -39,7 +39,6 @@ impl BlockedChange {
     }
 
     /// A change that is blocked.
-    #[must_use]
     pub fn new(key: Key, reason: BlockReason, change: Option<Change>) -> Self {
         Self { key, reason, change, place: None }
     }

@@ -49,7 +49,6 @@ pub struct PlanBuilder<'f> {
 
 impl<'f> PlanBuilder<'f> {
     /// A builder of `plan`, which is over nothing yet.
-    #[must_use]
     pub fn new(plan: Plan, input: PlanInput<'f>) -> Self {
         let mut definitions: HashMap<_, Vec<_>> = HashMap::new();
         for (key, definition) in &input.desired.definitions {

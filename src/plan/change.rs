@@ -211,7 +211,6 @@ impl FieldChange {
     }
 
     /// A field that changes, of which nothing more is known yet.
-    #[must_use]
     pub fn new(field: Field, before: Json, after: Json, cause: Cause) -> Self {
         Self {
             field,
@@ -255,7 +254,6 @@ impl Change {
     }
 
     /// A change of which nothing more is known yet.
-    #[must_use]
     pub fn new(key: Key, action: Action) -> Self {
         Self {
             key,
@@ -483,7 +481,6 @@ fn unit_at<'p>(spec: &Message, place: &'p str) -> &'p str {
 
 impl BeforeImage {
     /// A live object as a plan sees it.
-    #[must_use]
     pub fn of(live: &LiveObject) -> Self {
         Self {
             uid: live.uid.clone(),

@@ -37,7 +37,6 @@ pub struct ThreeWay {
 
 impl Conflict {
     /// A conflict over `fields`, with their values as planned, as they are now and as wanted.
-    #[must_use]
     pub fn new(reason: &str, fields: BTreeSet<Field>, [planned, now, wanted]: [Option<&Object>; 3]) -> Self {
         let value = |field: &Field, endpoint: Option<&Object>| endpoint.map_or(Json::Null, |e| field.value(e));
         let fields = fields

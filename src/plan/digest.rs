@@ -31,7 +31,6 @@ impl Digest {
     pub const LEAST: usize = SHOWN;
 
     /// The digest of several plans in this order, and that of the same plans before anybody allowed anything.
-    #[must_use]
     pub fn of_all<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> (Self, Self) {
         let (whole, without): (Vec<Self>, Vec<Self>) = plans.into_iter().map(Plan::digests).unzip();
         (Self::over(whole.into_iter()), Self::over(without.into_iter()))

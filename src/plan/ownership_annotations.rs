@@ -21,7 +21,6 @@ pub struct OwnershipAnnotations {
 
 impl OwnershipAnnotations {
     /// Those that a run writes over what was applied `before`, whose commit stays: see [`crate::plan::Plan::stamp`].
-    #[must_use]
     pub fn wanted(ownership: Ownership, before: Option<&AppliedFields>) -> Self {
         let ownership = ownership.at_commit(before.and_then(AppliedFields::commit));
         Self { stack: ownership.stack, applied: ownership.applied.map(|applied| applied.text()) }

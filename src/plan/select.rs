@@ -70,7 +70,6 @@ impl MatchedFilters {
 
 impl Selection {
     /// Everything.
-    #[must_use]
     pub fn all() -> Self {
         Self::default()
     }

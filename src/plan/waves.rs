@@ -22,7 +22,6 @@ pub struct Waves<'a> {
 impl<'a> Waves<'a> {
     /// The waves of these changes, as wide as their references allow. What refers to one another in a circle is in the
     /// last wave: no order is right, and the service accepts a reference to what is not there yet.
-    #[must_use]
     pub fn of(changes: &'a [Change]) -> Self {
         let needs = needs(changes);
         let waves = in_order(changes, &needs);

@@ -79,7 +79,6 @@ pub enum UnknownResult {
 
 impl RunDocument {
     /// The document of a recorded run, which `resumed_by` resumed, if one did.
-    #[must_use]
     pub fn of(record: &RunRecord, resumed_by: Option<RunId>) -> Self {
         Self {
             run: RunSummary { resumed_by, ..RunSummary::of(record) },

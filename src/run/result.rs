@@ -139,7 +139,6 @@ pub struct ChangeStep {
 
 impl ChangeStep {
     /// A change with its result that took no time and no request.
-    #[must_use]
     pub fn new(key: Key, action: ActionKind, result: ChangeResult) -> Self {
         Self { key, action, result, started: None, ended: None, requests: Vec::new() }
     }

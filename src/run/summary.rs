@@ -96,7 +96,6 @@ fn is_nothing(count: &usize) -> bool {
 
 impl RunSummary {
     /// A run in short; whether another resumed it is set where all runs are known.
-    #[must_use]
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;
         let (count, status) = (|kind| plan.count(kind), record.ending());

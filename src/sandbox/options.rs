@@ -42,7 +42,6 @@ pub struct SandboxOptions {
 
 impl SandboxOptions {
     /// A sandbox on a free port of the loopback, with immediate deletes.
-    #[must_use]
     pub fn new(storage: Storage, token: RequiredToken, clock: Clock) -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -67,7 +66,6 @@ pub struct RequiredToken(String);
 
 impl RequiredToken {
     /// The secret `text`.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

@@ -129,7 +129,6 @@ pub struct EventQuery {
 
 impl EventQuery {
     /// All events of the last ten minutes.
-    #[must_use]
     pub fn new(namespace: Namespace) -> Self {
         Self {
             namespace,

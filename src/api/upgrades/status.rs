@@ -30,7 +30,6 @@ pub enum UpgradeState {
 
 impl UpgradeState {
     /// The status with this word, in any case and with any separator (API.md 8.2).
-    #[must_use]
     pub fn from_text(text: &str) -> Self {
         let word: String = text.chars().filter(char::is_ascii_alphabetic).collect();
         match word.to_ascii_uppercase().as_str() {
