@@ -13,7 +13,7 @@ use super::reader::{Reader, Writer};
 use super::request::{Request, RequestError};
 use super::retry::AttemptHistory;
 use super::turn::WriteFailure;
-use super::wire::{nullable, number_text, part};
+use super::wire::{nullable, number_text, parts};
 
 /// Days of [`DdosFilter::recent`].
 pub const DAYS: i64 = 90;
@@ -36,7 +36,7 @@ impl DdosFilter {
     }
 }
 
-part!(
+parts!(
     /// A DDoS event (API.md 8.1).
     DdosEvent {
         /// Its identifier.

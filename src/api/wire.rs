@@ -53,17 +53,17 @@ pub(super) fn whole_characters(json: &str) -> String {
     whole + rest
 }
 
-/// A part of an answer: everything in it may be missing or `null`, and what is not known is kept.
-macro_rules! part {
-    ($(#[$doc:meta])* $type:ident { $($(#[$fdoc:meta])* $field:ident: $of:ty),+ $(,)? }) => {
-        $(#[$doc])*
+/// Parts of an answer: everything in them may be missing or `null`, and what is not known is kept.
+macro_rules! parts {
+    ($($(#[$doc:meta])* $type:ident { $($(#[$fdoc:meta])* $field:ident: $of:ty),+ $(,)? })+) => {
+        $($(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
         pub struct $type {
             $($(#[$fdoc])* #[serde(default, deserialize_with = "nullable")] pub $field: $of,)+
             /// What the service says beyond that.
             #[serde(flatten)]
             pub others: serde_json::Map<String, Json>,
-        }
+        })+
     };
 }
-pub(super) use part;
+pub(super) use parts;

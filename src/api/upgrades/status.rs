@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::api::wire::{nullable, part};
+use crate::api::wire::{nullable, parts};
 use crate::model::{Json, displayed, neutral};
 
 /// How far something is.
@@ -72,7 +72,7 @@ impl Serialize for UpgradeState {
     }
 }
 
-part!(
+parts!(
     /// The upgrade of a site.
     UpgradeProgress {
         /// The site.
@@ -95,6 +95,144 @@ part!(
         node_level_upgrade: NodesUpgrade,
         /// Last: whether it works.
         validation: Validation,
+    }
+
+    /// The download of images.
+    ImageDownload {
+        /// How far.
+        status: UpgradeState,
+        /// RFC 3339.
+        start_timestamp: String,
+        /// By image.
+        results: Vec<Installed>,
+    }
+
+    /// Something that was downloaded or installed.
+    Installed {
+        /// Its name.
+        name: String,
+        /// Its type.
+        r#type: String,
+        /// How far.
+        status: UpgradeState,
+        /// What happened.
+        message: String,
+    }
+
+    /// The set-up of the operating system.
+    OsSetup {
+        /// How far.
+        status: UpgradeState,
+        /// RFC 3339.
+        start_timestamp: String,
+        /// By node.
+        results: Vec<OsNode>,
+    }
+
+    /// The operating system of a node.
+    OsNode {
+        /// The node.
+        name: String,
+        /// How far.
+        status: UpgradeState,
+        /// By part.
+        results: Vec<Installed>,
+    }
+
+    /// Steps done of steps to do.
+    Progress {
+        /// Done.
+        completed: i64,
+        /// In all.
+        total: i64,
+    }
+
+    /// The upgrade of what a site has once.
+    SiteUpgrade {
+        /// How far.
+        status: UpgradeState,
+        /// RFC 3339.
+        start_timestamp: String,
+        /// Counted.
+        progress: Progress,
+        /// By stage.
+        results: Vec<Stage>,
+    }
+
+    /// The upgrade of what each node has.
+    NodesUpgrade {
+        /// How far.
+        status: UpgradeState,
+        /// RFC 3339.
+        start_timestamp: String,
+        /// By node.
+        results: Vec<NodeUpgrade>,
+    }
+
+    /// The upgrade of a node.
+    NodeUpgrade {
+        /// The node.
+        name: String,
+        /// How far.
+        status: UpgradeState,
+        /// Counted.
+        progress: Progress,
+        /// By stage.
+        results: Vec<Stage>,
+    }
+
+    /// A stage.
+    Stage {
+        /// Its name.
+        name: String,
+        /// How far.
+        status: UpgradeState,
+        /// By application.
+        applications: Vec<Application>,
+    }
+
+    /// An application in a stage.
+    Application {
+        /// Its name.
+        name: String,
+        /// How far.
+        status: UpgradeState,
+        /// Its objects.
+        objects: Vec<ApplicationObject>,
+    }
+
+    /// An object of an application.
+    ApplicationObject {
+        /// Its kind.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// How it is rolled out.
+        deploy_strategy: String,
+        /// For support.
+        debug: String,
+        /// What is true of it.
+        conditions: Vec<ObjectCondition>,
+    }
+
+    /// A condition of an object.
+    ObjectCondition {
+        /// What.
+        r#type: String,
+        /// Whether.
+        result: String,
+        /// Why.
+        message: String,
+    }
+
+    /// The check at the end.
+    Validation {
+        /// How far.
+        status: UpgradeState,
+        /// RFC 3339.
+        start_timestamp: String,
+        /// What it found.
+        results: Vec<String>,
     }
 );
 
@@ -122,170 +260,6 @@ impl UpgradeProgress {
         found
     }
 }
-
-part!(
-    /// The download of images.
-    ImageDownload {
-        /// How far.
-        status: UpgradeState,
-        /// RFC 3339.
-        start_timestamp: String,
-        /// By image.
-        results: Vec<Installed>,
-    }
-);
-
-part!(
-    /// Something that was downloaded or installed.
-    Installed {
-        /// Its name.
-        name: String,
-        /// Its type.
-        r#type: String,
-        /// How far.
-        status: UpgradeState,
-        /// What happened.
-        message: String,
-    }
-);
-
-part!(
-    /// The set-up of the operating system.
-    OsSetup {
-        /// How far.
-        status: UpgradeState,
-        /// RFC 3339.
-        start_timestamp: String,
-        /// By node.
-        results: Vec<OsNode>,
-    }
-);
-
-part!(
-    /// The operating system of a node.
-    OsNode {
-        /// The node.
-        name: String,
-        /// How far.
-        status: UpgradeState,
-        /// By part.
-        results: Vec<Installed>,
-    }
-);
-
-part!(
-    /// Steps done of steps to do.
-    Progress {
-        /// Done.
-        completed: i64,
-        /// In all.
-        total: i64,
-    }
-);
-
-part!(
-    /// The upgrade of what a site has once.
-    SiteUpgrade {
-        /// How far.
-        status: UpgradeState,
-        /// RFC 3339.
-        start_timestamp: String,
-        /// Counted.
-        progress: Progress,
-        /// By stage.
-        results: Vec<Stage>,
-    }
-);
-
-part!(
-    /// The upgrade of what each node has.
-    NodesUpgrade {
-        /// How far.
-        status: UpgradeState,
-        /// RFC 3339.
-        start_timestamp: String,
-        /// By node.
-        results: Vec<NodeUpgrade>,
-    }
-);
-
-part!(
-    /// The upgrade of a node.
-    NodeUpgrade {
-        /// The node.
-        name: String,
-        /// How far.
-        status: UpgradeState,
-        /// Counted.
-        progress: Progress,
-        /// By stage.
-        results: Vec<Stage>,
-    }
-);
-
-part!(
-    /// A stage.
-    Stage {
-        /// Its name.
-        name: String,
-        /// How far.
-        status: UpgradeState,
-        /// By application.
-        applications: Vec<Application>,
-    }
-);
-
-part!(
-    /// An application in a stage.
-    Application {
-        /// Its name.
-        name: String,
-        /// How far.
-        status: UpgradeState,
-        /// Its objects.
-        objects: Vec<ApplicationObject>,
-    }
-);
-
-part!(
-    /// An object of an application.
-    ApplicationObject {
-        /// Its kind.
-        kind: String,
-        /// Its name.
-        name: String,
-        /// How it is rolled out.
-        deploy_strategy: String,
-        /// For support.
-        debug: String,
-        /// What is true of it.
-        conditions: Vec<ObjectCondition>,
-    }
-);
-
-part!(
-    /// A condition of an object.
-    ObjectCondition {
-        /// What.
-        r#type: String,
-        /// Whether.
-        result: String,
-        /// Why.
-        message: String,
-    }
-);
-
-part!(
-    /// The check at the end.
-    Validation {
-        /// How far.
-        status: UpgradeState,
-        /// RFC 3339.
-        start_timestamp: String,
-        /// What it found.
-        results: Vec<String>,
-    }
-);
 
 #[cfg(test)]
 mod tests {
