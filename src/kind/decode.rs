@@ -1,25 +1,11 @@
 //! Reads the lines of the description. It is part of the program and tested whole, so a word that is not known here is
 //! a defect of the program and stops it.
 
+use serde::Deserialize as _;
+use serde::de::value::{Error, StrDeserializer};
+
 use super::rule::Unit;
 use super::{Field, FieldKind, Flag, Group, GroupFlag, Kind, Message, Naming, Part, Rule};
-
-/// The words of a field's flags.
-const FLAGS: [(&str, Flag); 13] = [
-    ("required", Flag::Required),
-    ("secret", Flag::Secret),
-    ("immutable", Flag::Immutable),
-    ("read_only", Flag::ReadOnly),
-    ("deprecated", Flag::Deprecated),
-    ("internal", Flag::Internal),
-    ("create_only", Flag::CreateOnly),
-    ("replace_only", Flag::ReplaceOnly),
-    ("unanswered", Flag::Unanswered),
-    ("filled", Flag::Filled),
-    ("needed", Flag::Needed),
-    ("set", Flag::Set),
-    ("shown", Flag::Shown),
-];
 
 /// `NAME PREFIX PLURAL .MESSAGE [in=…] [view] [children=…] [weak] [whole] [digests=…] [columns=…] [labels=…]`
 pub fn kind(line: &'static str) -> Kind {
@@ -120,9 +106,10 @@ fn field(line: &'static str) -> Field {
             Some(("default", default)) => field.default = Some(default),
             Some(("namespace", namespace)) => field.namespace = Some(namespace),
             Some(("served", item)) => field.served = Some(item),
-            _ => match FLAGS.iter().find(|(name, _)| *name == word) {
-                Some((_, flag)) => field.flags.push(*flag),
-                None => add_rule(&mut field.rules, word),
+            Some(_) => add_rule(&mut field.rules, word),
+            None => match Flag::deserialize(StrDeserializer::<Error>::new(word)) {
+                Ok(flag) => field.flags.push(flag),
+                Err(_) => add_rule(&mut field.rules, word),
             },
         }
     }

@@ -52,6 +52,7 @@ use std::sync::{LazyLock, OnceLock};
 
 // Every key of every object is looked up several times; nobody but the program writes what is looked up in.
 use foldhash::fast::FixedState;
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
 /// The description of all kinds; `kinds/README.md` explains its form.
@@ -177,7 +178,8 @@ pub struct Field {
 }
 
 /// Something that is said of a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Flag {
     /// The vendor requires it. The service enforces it for texts and messages alone.
     Required,
