@@ -29,8 +29,8 @@ macro_rules! as_text {
 pub(crate) use as_text;
 
 /// The name of a kind that the description has, such as `origin_pool`: the number that it has among them, so that a key is
-/// small. Endpoints come first, the others by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// small. Endpoints come first and are the default, the others by name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KindName(u8);
 
 impl KindName {
@@ -88,12 +88,6 @@ static BLOCKS: LazyLock<Vec<(&'static str, &'static Block<Kind>)>> = LazyLock::n
     blocks.sort_by_key(|(name, _)| *name != ENDPOINT);
     blocks
 });
-
-impl Default for KindName {
-    fn default() -> Self {
-        Self::ENDPOINT
-    }
-}
 
 impl From<&Kind> for KindName {
     fn from(kind: &Kind) -> Self {
