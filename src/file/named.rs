@@ -222,10 +222,7 @@ fn named(error: FileError, path: &Path) -> FileError {
         FileError::Outside { directory, .. } => FileError::Outside { path, directory },
         FileError::Link(_) => FileError::Link(path),
         FileError::NotRegular(_) => FileError::NotRegular(path),
-        FileError::TooLarge { limit, .. } => FileError::TooLarge { path, limit },
-        FileError::TooSlow { seconds, .. } => FileError::TooSlow { path, seconds },
-        FileError::NotText(_) => FileError::NotText(path),
-        FileError::TooDeep(_) => FileError::TooDeep(path),
-        of_ours @ (FileError::Exposed { .. } | FileError::Edited(_)) => of_ours,
+        // What is opened and written below a directory has no other errors.
+        other => other,
     }
 }
