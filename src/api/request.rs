@@ -44,55 +44,14 @@ pub struct ReadRequest(Request);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// Parameters that must be given are not.
-    #[error("`{operation}` needs {missing}; its parameters: {known}")]
-    MissingParameter {
-        /// The operation.
-        operation: Operation,
-        /// The names, in backticks.
-        missing: String,
-        /// Every parameter of the operation.
-        known: String,
-    },
-    /// A parameter that the operation does not have.
-    #[error("`{operation}` has no parameter `{parameter}`; its parameters: {known}")]
-    UnknownParameter {
-        /// The operation.
-        operation: Operation,
-        /// The name.
-        parameter: String,
-        /// Every parameter of the operation.
-        known: String,
-    },
-    /// A parameter given twice that may be given once.
-    #[error("`{operation}` takes `{parameter}` once")]
-    GivenTwice {
-        /// The operation.
-        operation: Operation,
-        /// The name.
-        parameter: String,
-    },
-    /// A name that would change the path.
-    #[error("`{value}` cannot be the `{parameter}` of a path: it must not be empty, `.` or `..`")]
-    Name {
-        /// The parameter.
-        parameter: &'static str,
-        /// The value, neutralised.
-        value: String,
-    },
+    #[error("{0}")]
+    MissingParameter(String),
     /// The body is missing.
-    #[error("`{operation}` needs a body: a JSON object of {meaning}")]
-    MissingBody {
-        /// The operation.
-        operation: Operation,
-        /// What belongs into it.
-        meaning: &'static str,
-    },
-    /// A body that the operation does not take.
-    #[error("`{0}` takes no body")]
-    UnwantedBody(Operation),
-    /// A body that is not a object.
-    #[error("the body of `{0}` must be a JSON object")]
-    BodyNotObject(Operation),
+    #[error("{0}")]
+    MissingBody(String),
+    /// What is given is not what the operation takes.
+    #[error("{0}")]
+    Wrong(String),
 }
 
 impl Request {
@@ -113,11 +72,11 @@ impl Request {
             .iter()
             .map(|(name, value)| match route.parameters.iter().find(|known| known.name == name.as_ref()) {
                 Some(parameter) => Ok((parameter, value.as_ref())),
-                None => Err(RequestError::UnknownParameter {
-                    operation,
-                    parameter: neutral(name.as_ref(), 60),
-                    known: known(route.parameters),
-                }),
+                None => {
+                    let (name, known) = (neutral(name.as_ref(), 60), known(route.parameters));
+                    let what = format!("`{operation}` has no parameter `{name}`; its parameters: {known}");
+                    Err(RequestError::Wrong(what))
+                }
             })
             .collect::<Result<_, _>>()?;
         check_counts(operation, route.parameters, &given)?;
@@ -195,11 +154,12 @@ fn check_counts(
         .map(|parameter| format!("`{}`", parameter.name))
         .collect();
     if !missing.is_empty() {
-        let missing = missing.join(" and ");
-        return Err(RequestError::MissingParameter { operation, missing, known: known(parameters) });
+        let (missing, known) = (missing.join(" and "), known(parameters));
+        let what = format!("`{operation}` needs {missing}; its parameters: {known}");
+        return Err(RequestError::MissingParameter(what));
     }
     match parameters.iter().find(|parameter| !parameter.repeated && count(parameter) > 1) {
-        Some(parameter) => Err(RequestError::GivenTwice { operation, parameter: parameter.name.to_owned() }),
+        Some(parameter) => Err(RequestError::Wrong(format!("`{operation}` takes `{}` once", parameter.name))),
         None => Ok(()),
     }
 }
@@ -225,7 +185,10 @@ fn in_path(parameter: &'static str, given: &[(&'static Parameter, &str)]) -> Res
     let is_hole = |known: &Parameter| known.part == ParameterLocation::Path && known.name == parameter;
     let value = given.iter().find(|(known, _)| is_hole(known)).map_or("", |(_, value)| *value);
     match value {
-        "" | "." | ".." => Err(RequestError::Name { parameter, value: value.to_owned() }),
+        "" | "." | ".." => {
+            let what = format!("`{value}` cannot be the `{parameter}` of a path: it must not be empty, `.` or `..`");
+            Err(RequestError::Wrong(what))
+        }
         value => Ok(utf8_percent_encode(value, RESERVED).to_string()),
     }
 }
@@ -241,19 +204,24 @@ fn fill_body(
         Json::from(found.map(|(_, value)| *value).unwrap_or_default())
     };
     if body.is_some_and(|body| !body.is_object()) {
-        return Err(RequestError::BodyNotObject(operation));
+        return Err(RequestError::Wrong(format!("the body of `{operation}` must be a JSON object")));
     }
     // A map with text keys is always JSON.
     let bytes = |body: &Json| Bytes::from(serde_json::to_vec(body).unwrap_or_default());
     Ok(match (wanted, body) {
-        (BodyKind::None | BodyKind::Bare, Some(_)) => return Err(RequestError::UnwantedBody(operation)),
+        (BodyKind::None | BodyKind::Bare, Some(_)) => {
+            return Err(RequestError::Wrong(format!("`{operation}` takes no body")));
+        }
         (BodyKind::None | BodyKind::Bare, None) => None,
         (BodyKind::Referred, body) => Some(bytes(&serde_json::json!({
             "fail_if_referred": body.and_then(|body| body.get("fail_if_referred")?.as_bool()).unwrap_or(true),
             "name": text("name"),
             "namespace": text("namespace"),
         }))),
-        (BodyKind::Given(meaning), None) => return Err(RequestError::MissingBody { operation, meaning }),
+        (BodyKind::Given(meaning), None) => {
+            let what = format!("`{operation}` needs a body: a JSON object of {meaning}");
+            return Err(RequestError::MissingBody(what));
+        }
         (BodyKind::Given(_), Some(body)) => Some(bytes(body)),
         (BodyKind::Parameters(_), body) => {
             let mut body = body.cloned().unwrap_or_else(|| serde_json::json!({}));
@@ -289,7 +257,8 @@ mod tests {
         let request = get("a/b?c#d e%2e\\").expect("an odd name");
         assert_eq!(request.path_and_query, "/api/config/namespaces/shop/endpoints/a%2Fb%3Fc%23d%20e%252e%5C");
         for bad in ["", ".", ".."] {
-            assert!(matches!(get(bad), Err(RequestError::Name { parameter: "name", .. })), "{bad}");
+            let error = get(bad).expect_err("no name").to_string();
+            assert!(error.starts_with(&format!("`{bad}` cannot be the `name` of a path")), "{error}");
         }
         assert_eq!(get("...").expect("three dots").path_and_query, "/api/config/namespaces/shop/endpoints/...");
         let tricky = get("{namespace}").expect("braces");
@@ -367,11 +336,13 @@ mod tests {
         assert_eq!(error.to_string(), "`svc-api-servicemesh-endpoint-list` takes `namespace` once");
         let namespace = [("namespace", "shop")];
         let error = Request::build(Operation::ObjectCreate, Layout::Uniform, &namespace, None).expect_err("no body");
-        assert!(matches!(error, RequestError::MissingBody { .. }));
+        assert!(matches!(error, RequestError::MissingBody(_)));
         let error = Request::build(Operation::ObjectList, Layout::Uniform, &namespace, Some(&json!({})));
-        assert!(matches!(error, Err(RequestError::UnwantedBody(_))));
+        let error = error.expect_err("a body").to_string();
+        assert_eq!(error, "`svc-api-servicemesh-endpoint-list` takes no body");
         let error = Request::build(Operation::ObjectCreate, Layout::Uniform, &namespace, Some(&json!([])));
-        assert!(matches!(error, Err(RequestError::BodyNotObject(_))));
+        let error = error.expect_err("a list").to_string();
+        assert_eq!(error, "the body of `svc-api-servicemesh-endpoint-create` must be a JSON object");
     }
 
     #[test]

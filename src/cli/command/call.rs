@@ -100,9 +100,9 @@ fn request(arguments: &CallArgs, operation: Operation, layout: Layout) -> Result
     let body = arguments.body.as_deref().map(body).transpose()?;
     let request = Request::build(operation, layout, &parameters, body.as_ref()).map_err(|error| {
         let hint = match &error {
-            RequestError::MissingBody { .. } => Some("give it with --body FILE, or --body - for stdin"),
-            RequestError::MissingParameter { .. } => Some("give each with --param KEY=VALUE"),
-            _ => None,
+            RequestError::MissingBody(_) => Some("give it with --body FILE, or --body - for stdin"),
+            RequestError::MissingParameter(_) => Some("give each with --param KEY=VALUE"),
+            RequestError::Wrong(_) => None,
         };
         CommandError::new(ExitStatus::Usage, error).hint_each(hint)
     })?;
