@@ -164,41 +164,20 @@ impl Serialize for Object {
     }
 }
 
-impl<'de> Deserialize<'de> for Object {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ObjectVisitor)
-    }
+/// An object as documents have it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object of `metadata` and `spec`")]
+struct WireObject {
+    #[serde(default)]
+    kind: KindName,
+    metadata: Option<WireMetadata>,
+    spec: JsonTree,
 }
 
-/// Reads an object: its kind, where it is no endpoint, comes before its spec.
-struct ObjectVisitor;
-
-impl<'de> serde::de::Visitor<'de> for ObjectVisitor {
-    type Value = Object;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an object of `metadata` and `spec`")
-    }
-
-    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
-        use serde::de::Error as _;
-        let (mut kind, mut metadata, mut spec) = (KindName::ENDPOINT, None, None);
-        while let Some(key) = map.next_key::<String>()? {
-            let is_twice = match key.as_str() {
-                "kind" if spec.is_none() => {
-                    kind = map.next_value()?;
-                    false
-                }
-                "metadata" => metadata.replace(map.next_value::<Option<WireMetadata>>()?).is_some(),
-                "spec" => spec.replace(map.next_value::<JsonTree>()?).is_some(),
-                other => return Err(A::Error::unknown_field(other, &["metadata", "spec"])),
-            };
-            if is_twice {
-                return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
-            }
-        }
-        let JsonTree(spec) = spec.ok_or_else(|| A::Error::missing_field("spec"))?;
-        metadata.flatten().unwrap_or_default().written(kind, spec).map_err(A::Error::custom)
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let WireObject { kind, metadata, spec: JsonTree(spec) } = Deserialize::deserialize(deserializer)?;
+        metadata.unwrap_or_default().written(kind, spec).map_err(serde::de::Error::custom)
     }
 }
 
