@@ -94,8 +94,8 @@ impl WireMetadata {
 /// An object as it is written: what is long is not copied for it.
 #[derive(Serialize)]
 struct ObjectRef<'e> {
-    #[serde(skip_serializing_if = "is_endpoint")]
-    kind: KindName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<KindName>,
     metadata: MetadataRef<'e>,
     spec: &'e Spec,
 }
@@ -112,11 +112,6 @@ struct MetadataRef<'e> {
     disable: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_endpoint(kind: &KindName) -> bool {
-    kind.is_endpoint()
-}
-
 fn entries<S: serde::Serializer>(map: &StringMap, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(map.iter())
 }
@@ -126,14 +121,14 @@ impl<'e> From<&'e Object> for ObjectRef<'e> {
         let Object { key, labels, annotations, description, disable, spec } = endpoint;
         let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
         let metadata = MetadataRef { name, namespace, labels, annotations, description, disable: *disable };
-        Self { kind: key.kind, metadata, spec }
+        Self { kind: Some(key.kind).filter(|kind| !kind.is_endpoint()), metadata, spec }
     }
 }
 
 impl Object {
     /// The object as it is sent, which says nothing of its kind.
     pub fn body(&self) -> impl Serialize {
-        ObjectRef { kind: KindName::ENDPOINT, ..ObjectRef::from(self) }
+        ObjectRef { kind: None, ..ObjectRef::from(self) }
     }
 }
 
