@@ -106,7 +106,7 @@ async fn read(memory: usize) -> (Live, usize) {
     // Only a test that fails waits so long.
     let live = tokio::time::timeout(Duration::from_mins(1), fetch(&reader, scopes)).await;
     serving.abort();
-    let (used, most) = reader.client.shared.limits.budget.usage();
+    let (used, most) = reader.client.shared.budget.usage();
     assert_eq!(used, 0, "every answer gives its memory back");
     (live.expect("the run ends"), most)
 }

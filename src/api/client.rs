@@ -19,7 +19,7 @@ use crate::transport::{self, Answer, Clearance, Proxies, Roots, SendError, cause
 use super::budget::{Budget, Reservation};
 use super::error::{ApiError, Failure};
 use super::operations::Operation;
-use super::pool::{ClientPool, SharedLimits};
+use super::pool::ClientPool;
 use super::rate_limit::RateLimiter;
 use super::request::Request;
 use super::response::{Response, judge};
@@ -64,10 +64,10 @@ pub fn pool(settings: &ClientSettings, beside: Option<&ClientPool>) -> Result<Cl
     let proxies = if proxy.is_some() { settings.proxies.clone() } else { Proxies::default() };
     let client = transport::client(tls, proxies, bounds.connect).build();
     let client = client.map_err(|error| ClientSettingsError::Client(error.to_string()))?;
-    let throttle = RateLimiter::new(settings.rate, Instant::now());
+    let throttle = Arc::new(RateLimiter::new(settings.rate, Instant::now()));
     let permits = Arc::new(Semaphore::new(settings.concurrency.max(1)));
-    let budget = beside.map_or_else(|| Budget::new(bounds.memory), |pool| pool.limits.budget.clone());
-    Ok(ClientPool { limits: Arc::new(SharedLimits { client, proxy, throttle, permits, budget }) })
+    let budget = beside.map_or_else(|| Budget::new(bounds.memory), |pool| pool.budget.clone());
+    Ok(ClientPool { client, proxy, throttle, permits, budget })
 }
 
 /// A client with what it counted.
@@ -129,12 +129,12 @@ impl Client {
     pub(super) async fn send_write(
         &self,
         request: &Request,
-        turn: &HeldTurn,
+        turn: Option<&HeldTurn>,
         departure: WriteDeparture<'_>,
     ) -> Result<Response, WriteFailure> {
         let WriteDeparture { request_id: id, clearance, tried } = departure;
         let (number, waited) = (tried.total() + 1, Duration::ZERO);
-        let attempt = Attempt { number, id, waited, turn: Some(turn), clearance: Some(clearance) };
+        let attempt = Attempt { number, id, waited, turn, clearance: Some(clearance) };
         self.attempt(request, attempt).await.map_err(|failure| {
             let again = self.repeat(request.operation, &failure, tried);
             WriteFailure { error: ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) }, again }
@@ -159,7 +159,7 @@ impl Client {
         *tried = tried.and(failure);
         match failure {
             Failure::Status(refusal) if refusal.status == 429 => {
-                self.shared.limits.throttle.slow(Instant::now(), after);
+                self.shared.throttle.slow(Instant::now(), after);
                 Some(Duration::ZERO)
             }
             _ => Some(after),
@@ -168,12 +168,12 @@ impl Client {
 
     /// Whether fewer requests are in flight than may be.
     pub(super) fn has_room(&self) -> bool {
-        self.shared.limits.permits.available_permits() > 0
+        self.shared.permits.available_permits() > 0
     }
 
     /// Waits for a turn of so many requests.
     pub(super) async fn turn(&self, requests: u32) -> HeldTurn {
-        let permit = Arc::clone(&self.shared.limits.permits).acquire_owned().await;
+        let permit = Arc::clone(&self.shared.permits).acquire_owned().await;
         // It has its places before it waits for them: they are given back where the caller is gone.
         let turn = HeldTurn::new(self.shared.clone(), permit.ok(), requests);
         self.settings.pace.wait(turn.wait()).await;
@@ -190,7 +190,7 @@ impl Client {
     async fn attempt(&self, request: &Request, attempt: Attempt<'_>) -> Result<Response, Failure> {
         // The semaphore is never closed. A turn has its permit.
         let _permit = match attempt.turn {
-            None => self.shared.limits.permits.acquire().await.ok(),
+            None => self.shared.permits.acquire().await.ok(),
             Some(_) => None,
         };
         // A repeated read must not take the place of the write.
@@ -198,7 +198,7 @@ impl Client {
         let wait = match attempt.turn.filter(|_| has_place).and_then(HeldTurn::take) {
             Some(waited) => waited,
             None => {
-                let wait = self.shared.limits.throttle.admit(Instant::now(), 1).wait;
+                let wait = self.shared.throttle.admit(Instant::now(), 1).wait;
                 self.settings.pace.wait(wait).await;
                 wait
             }
@@ -212,7 +212,7 @@ impl Client {
         }
         *locked(&self.counts).entry(request.operation).or_default() += 1;
         if result.is_ok() {
-            self.shared.limits.throttle.recover();
+            self.shared.throttle.recover();
             self.report(&ClientProgress::Answered);
         }
         if let Some(listener) = &self.settings.listener {
@@ -240,8 +240,7 @@ impl Client {
         started: Instant,
         status: &mut Option<u16>,
     ) -> Result<Response, Failure> {
-        let sent =
-            transport::send(&self.shared.limits.client, self.http_request(request, attempt.id)?, attempt.clearance);
+        let sent = transport::send(&self.shared.client, self.http_request(request, attempt.id)?, attempt.clearance);
         let mut answer = self.in_time(started, sent).await?;
         *status = Some(answer.status().as_u16());
         if let Some(date) = answer.headers().get(DATE) {
@@ -295,7 +294,7 @@ impl Client {
         let status = answer.status();
         let limit = if status.is_success() { self.settings.bounds.body } else { LONGEST_REFUSAL };
         let mut whole = BytesMut::new();
-        let mut share = self.shared.limits.budget.share();
+        let mut share = self.shared.budget.share();
         if let Some(length) = answer.length().map(|length| length.min(limit)) {
             self.grow(&mut share, length, started).await?;
             whole.reserve(length);
@@ -347,7 +346,7 @@ impl Client {
                 Some(reason) => Failure::Tls(self.masked(&reason)),
                 None => {
                     let reason = innermost(&error);
-                    let reason = match &self.shared.limits.proxy {
+                    let reason = match &self.shared.proxy {
                         Some(proxy) => {
                             format!("{reason} (through the proxy {proxy}); check HTTPS_PROXY, ALL_PROXY and NO_PROXY")
                         }

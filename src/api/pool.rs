@@ -11,14 +11,10 @@ use super::rate_limit::RateLimiter;
 /// What the clients of one service share. A clone is the same pool.
 #[derive(Clone)]
 pub struct ClientPool {
-    pub(super) limits: Arc<SharedLimits>,
-}
-
-pub(super) struct SharedLimits {
     pub(super) client: reqwest::Client,
     /// The proxy that every request goes through, as messages show it.
     pub(super) proxy: Option<String>,
-    pub(super) throttle: RateLimiter,
+    pub(super) throttle: Arc<RateLimiter>,
     pub(super) permits: Arc<Semaphore>,
     pub(super) budget: Budget,
 }

@@ -97,11 +97,6 @@ impl Reader {
         self.client.report(progress);
     }
 
-    /// The same client, whose requests are a part of this turn.
-    fn within(&self, turn: &Arc<HeldTurn>) -> Self {
-        Self { client: Arc::clone(&self.client), turn: Some(Arc::clone(turn)) }
-    }
-
     /// Where the service is.
     pub fn base_url(&self) -> &BaseUrl {
         &self.client.settings.base_url
@@ -217,15 +212,14 @@ impl Writer {
 
     /// Waits until so many reads and a write may leave.
     pub async fn turn(&self, reads: u32) -> WriteTurn {
-        let held = Arc::new(self.reader.client.turn(reads + 1).await);
-        WriteTurn { reader: self.reader.within(&held), held }
+        let turn = self.reader.client.turn(reads + 1).await;
+        WriteTurn { reader: Reader { turn: Some(Arc::new(turn)), ..self.reader.clone() } }
     }
 }
 
 /// A turn of one write. The write consumes it: to send it again takes another turn.
 pub struct WriteTurn {
     reader: Reader,
-    held: Arc<HeldTurn>,
 }
 
 impl WriteTurn {
@@ -267,7 +261,7 @@ impl WriteTurn {
         departure: WriteDeparture<'_>,
     ) -> Result<(), WriteFailure> {
         let id = departure.request_id;
-        let answer = self.reader.client.send_write(request, &self.held, departure).await?;
+        let answer = self.reader.client.send_write(request, self.reader.turn.as_deref(), departure).await?;
         answer.acknowledges(request.operation, key).map_err(|failure| WriteFailure {
             error: ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) },
             again: None,

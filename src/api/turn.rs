@@ -24,7 +24,7 @@ pub(super) struct HeldTurn {
 
 impl HeldTurn {
     pub(super) fn new(pool: ClientPool, permit: Option<OwnedSemaphorePermit>, requests: u32) -> Self {
-        let admission = pool.limits.throttle.admit(Instant::now(), requests);
+        let admission = pool.throttle.admit(Instant::now(), requests);
         Self { pool, admission, requests, left: AtomicU32::new(requests), _permit: permit }
     }
 
@@ -42,7 +42,7 @@ impl HeldTurn {
 
 impl Drop for HeldTurn {
     fn drop(&mut self) {
-        self.pool.limits.throttle.give_back(&self.admission, *self.left.get_mut());
+        self.pool.throttle.give_back(&self.admission, *self.left.get_mut());
     }
 }
 
