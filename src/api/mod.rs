@@ -52,4 +52,4 @@ pub use trace::{RequestIds, TraceParent};
 pub use turn::{WriteDeparture, WriteFailure};
 pub use wire::MOST_COUNTED;
 
-pub use crate::transport::{Clearance, Identity, Pkcs12Error, Proxies, SANDBOX_HOST, TlsError, TlsTrust};
+pub use crate::transport::{Clearance, Identity, Proxies, SANDBOX_HOST, TlsError, TlsTrust};

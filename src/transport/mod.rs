@@ -22,7 +22,6 @@ use tower::util::MapFutureLayer;
 
 pub use exchange::Clearance;
 pub(crate) use exchange::{Answer, SendError, send};
-pub use pkcs12::Pkcs12Error;
 pub(crate) use proxy::name;
 pub use proxy::{Proxies, ProxyError};
 pub use tls::{Identity, TlsError, TlsTrust};

@@ -6,54 +6,39 @@ use p12_keystore::error::Error;
 use p12_keystore::{Certificate, CertificateBag, Pkcs12Archive};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// A PKCS #12 file that cannot be used. Nothing of its content or of the password is shown.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Pkcs12Error {
-    /// Something else.
-    #[error("the file of --client-p12 is not a PKCS #12 file{}", if *pem { ": it is PEM, which --client-cert and --client-key read" } else { "" })]
-    Form {
-        /// Whether it is PEM.
-        pem: bool,
-    },
-    /// The password does not fit, or the file was altered: the two look the same.
-    #[error("the password of the file of --client-p12 is wrong, or the file is damaged")]
-    Password,
-    /// A cipher that is not supported.
-    #[error(
-        "the file of --client-p12 is encrypted with a cipher that is not supported; write it anew with AES, as OpenSSL 3 does: `openssl pkcs12 -export`"
-    )]
-    Cipher,
-    /// Not exactly one key.
-    #[error("the file of --client-p12 contains {0} private keys; it must contain one")]
-    Keys(usize),
-    /// None of the certificates is the key's.
-    #[error("the file of --client-p12 contains no certificate for its private key")]
-    Certificate,
-}
-
 type Chain = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 /// The certificate chain, the client's own first, and the key.
 ///
 /// # Errors
-/// See [`Pkcs12Error`].
-pub(super) fn read(file: &[u8], password: &str) -> Result<Chain, Pkcs12Error> {
+/// Why the file cannot be used. Nothing of its content or of the password is shown.
+pub(super) fn read(file: &[u8], password: &str) -> Result<Chain, String> {
     let archive = Pkcs12Archive::from_pkcs12(file, password).map_err(|error| match error {
-        Error::MacError(_) | Error::UnpadError | Error::Pkcs5Error(_) => Pkcs12Error::Password,
-        Error::UnsupportedEncryptionScheme | Error::UnsupportedMacAlgorithm | Error::InvalidParameters => {
-            Pkcs12Error::Cipher
+        // The two look the same.
+        Error::MacError(_) | Error::UnpadError | Error::Pkcs5Error(_) => {
+            "the password of the file of --client-p12 is wrong, or the file is damaged"
         }
-        _ => Pkcs12Error::Form { pem: file.trim_ascii_start().starts_with(b"-----BEGIN") },
+        Error::UnsupportedEncryptionScheme | Error::UnsupportedMacAlgorithm | Error::InvalidParameters => {
+            "the file of --client-p12 is encrypted with a cipher that is not supported; write it anew with AES, as OpenSSL 3 does: `openssl pkcs12 -export`"
+        }
+        _ if file.trim_ascii_start().starts_with(b"-----BEGIN") => {
+            "the file of --client-p12 is not a PKCS #12 file: it is PEM, which --client-cert and --client-key read"
+        }
+        _ => "the file of --client-p12 is not a PKCS #12 file",
     })?;
     let [key] = archive.keys.as_slice() else {
-        return Err(Pkcs12Error::Keys(archive.keys.len()));
+        let count = archive.keys.len();
+        return Err(format!("the file of --client-p12 contains {count} private keys; it must contain one"));
     };
     let id = key.local_key_id.as_ref().map(AsRef::<[u8]>::as_ref);
     let own = |bag: &&CertificateBag| bag.local_key_id.as_ref().map(AsRef::<[u8]>::as_ref) == id;
     let leaf = match archive.certs.as_slice() {
         [only] => only,
-        all if id.is_some() => all.iter().find(own).ok_or(Pkcs12Error::Certificate)?,
-        _ => return Err(Pkcs12Error::Certificate),
+        all => all
+            .iter()
+            .find(own)
+            .filter(|_| id.is_some())
+            .ok_or("the file of --client-p12 contains no certificate for its private key")?,
     };
     let chain = chain(&leaf.cert, &archive.certs);
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.key.as_der().to_vec()));
@@ -100,7 +85,8 @@ mod tests {
     fn what_cannot_be_read_is_named_and_not_shown() {
         for file in [MODERN, LEGACY] {
             for password in ["", "trueup test", "trüup test\n"] {
-                assert_eq!(super::read(file, password).err(), Some(Pkcs12Error::Password), "{password:?}");
+                let wrong = super::read(file, password).expect_err("a wrong password");
+                assert!(wrong.contains("the password") && wrong.contains("is wrong"), "{password:?}: {wrong}");
             }
             // What is not sealed by the password (a name of an algorithm) may change; the key may not.
             let (_, key) = super::read(file, PASSWORD).expect("a key");
@@ -111,13 +97,16 @@ mod tests {
                 assert!(read.is_ok_and(|(_, read)| read == key) || super::read(&damaged, PASSWORD).is_err(), "{at}");
             }
         }
-        assert_eq!(super::read(b"hello", PASSWORD).err(), Some(Pkcs12Error::Form { pem: false }));
-        let pem = super::read(PEM, PASSWORD).expect_err("PEM");
-        assert_eq!(pem, Pkcs12Error::Form { pem: true });
-        assert!(pem.to_string().contains("--client-cert"));
         let rc4 = include_bytes!("../../tests/cases/tls/rc4.p12");
-        assert_eq!(super::read(rc4, "trueup").err(), Some(Pkcs12Error::Cipher));
         let no_key = include_bytes!("../../tests/cases/tls/nokey.p12");
-        assert_eq!(super::read(no_key, "trueup").err(), Some(Pkcs12Error::Keys(0)));
+        for (file, password, expected) in [
+            (&b"hello"[..], PASSWORD, "is not a PKCS #12 file"),
+            (PEM, PASSWORD, "is PEM, which --client-cert"),
+            (rc4, "trueup", "a cipher that is not supported"),
+            (no_key, "trueup", "contains 0 private keys"),
+        ] {
+            let reason = super::read(file, password).expect_err(expected);
+            assert!(reason.contains(expected), "{reason}");
+        }
     }
 }

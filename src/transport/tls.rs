@@ -12,7 +12,7 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
 use super::causes;
-use super::pkcs12::{self, Pkcs12Error};
+use super::pkcs12;
 
 /// Certificates beyond the system's.
 #[derive(Debug, Clone, Default)]
@@ -61,8 +61,8 @@ pub enum TlsError {
     #[error("the key of --client-key cannot be used: it must be one unencrypted PEM key")]
     Key,
     /// The PKCS #12 file cannot be used.
-    #[error(transparent)]
-    Pkcs12(#[from] Pkcs12Error),
+    #[error("{0}")]
+    Pkcs12(String),
     /// No roots, or no cipher in common.
     #[error("TLS cannot be set up: {0}; give an authority with --ca-cert")]
     Setup(String),
@@ -119,7 +119,7 @@ pub(crate) fn configure(roots: Roots, trust: &TlsTrust) -> Result<ClientConfig, 
                     let chain = certificates(certificate).map_err(TlsError::Certificate)?;
                     (chain, PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::Key)?)
                 }
-                Identity::Pkcs12 { file, password } => pkcs12::read(file, password)?,
+                Identity::Pkcs12 { file, password } => pkcs12::read(file, password).map_err(TlsError::Pkcs12)?,
             };
             builder.with_client_auth_cert(chain, key).map_err(|error| TlsError::Certificate(error.to_string()))
         }
