@@ -94,6 +94,7 @@ impl ServiceLocation {
 pub fn place(context: &Context, config: &Config) -> Result<ServiceLocation> {
     named(context, config)?.ok_or_else(|| {
         error!(Invalid, "no service is named")
+            .hint_each(config.environments_with(context.global.env.as_deref(), |one| one.base_url.is_some()))
             .hint("give --base-url, TRUEUP_BASE_URL, or `base_url` in trueup.yaml; or try it with --sandbox")
     })
 }

@@ -364,14 +364,25 @@ pub fn selection(filter: &FilterArgs) -> Result<Selection> {
 ///
 /// # Errors
 /// There are none.
-pub fn named_namespaces(named: &[Namespace], config: &Config, how: &str) -> Result<BTreeSet<Namespace>> {
+pub fn named_namespaces(
+    context: &Context,
+    named: &[Namespace],
+    config: &Config,
+    how: &str,
+) -> Result<BTreeSet<Namespace>> {
     let namespaces = if named.is_empty() { &config.namespaces } else { named };
-    if namespaces.is_empty() { Err(no_namespace(how)) } else { Ok(namespaces.iter().cloned().collect()) }
+    if namespaces.is_empty() {
+        Err(no_namespace(context, config, how))
+    } else {
+        Ok(namespaces.iter().cloned().collect())
+    }
 }
 
 /// The error of a call that is about no namespace.
-pub fn no_namespace(how: &str) -> CommandError {
-    error!(Usage, "no namespace is named").hint(format!("{how}, or list them under `namespaces:` in trueup.yaml"))
+pub fn no_namespace(context: &Context, config: &Config, how: &str) -> CommandError {
+    error!(Usage, "no namespace is named")
+        .hint_each(config.environments_with(context.global.env.as_deref(), |one| !one.namespaces.is_empty()))
+        .hint(format!("{how}, or list them under `namespaces:` in trueup.yaml"))
 }
 
 /// The kinds of which the service takes objects in one of these namespaces.

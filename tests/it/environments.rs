@@ -677,6 +677,30 @@ fn an_environment_named_as_the_word_for_all_of_them_is_refused() {
     refused.code(64).stderr_contains("has an environment `all`").stderr_contains("rename that environment");
 }
 
+/// Who follows the advice to give another one has it with the namespaces of the top level.
+#[test]
+fn what_only_environments_set_is_missing_without_one() {
+    let service = Service::start();
+    let stage = Stage::new().file(
+        "trueup.yaml",
+        "namespaces: [shop]\nenvironments: {dev: {base_url: 'https://d'}, new: {}, prod: {base_url: 'https://p'}}\n",
+    );
+    for line in ["get", "events", "ddos list", "snapshot -o x.json"] {
+        stage.run(line).code(1).stderr_contains(
+            "no service is named\n  choose an environment that sets it: --env dev, --env prod\n  give --base-url",
+        );
+    }
+    stage.run("doctor").code(1).stdout_contains("fix: choose an environment that sets it: --env dev, --env prod");
+    stage.run("get --env new").code(1).stderr_contains("no service is named").does_not_say("--env dev");
+    let stage = Stage::new().at(&service).file("trueup.yaml", "environments: {dev: {namespaces: [shop]}, new: {}}\n");
+    for line in ["get", "pull -o x", "snapshot -o x.json"] {
+        stage
+            .run(line)
+            .code(64)
+            .stderr_contains("no namespace is named\n  choose an environment that sets it: --env dev\n");
+    }
+}
+
 #[test]
 fn environments_whose_service_nothing_names_yet_may_share_a_name_and_namespaces() {
     let stage = Stage::new()

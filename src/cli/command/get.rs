@@ -39,7 +39,7 @@ impl Execute for GetArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         self.columns.check(self.format == Format::Table, "give --format table")?;
         let config = settings::of_directory(context, Path::new("."))?;
-        let wanted = Wanted::of(self, &config)?;
+        let wanted = Wanted::of(self, context, &config)?;
         let connection = service::connect(context, &config).await?;
         let mut live = api::fetch(&connection.reader()?, wanted.scopes.keys().cloned()).await;
         live.lists.retain(|scope, read| wanted.scopes[scope] || !matches!(read, ListRead::NotOffered));
@@ -98,7 +98,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(arguments: &GetArgs, config: &Config) -> Result<Self> {
+    fn of(arguments: &GetArgs, context: &Context, config: &Config) -> Result<Self> {
         let given = &arguments.endpoints;
         let is_in = |text: &String, name: &Namespace| {
             text.rsplit(':').next().and_then(|place| place.split('/').next()) == Some(name.as_str())
@@ -142,8 +142,12 @@ impl Wanted {
             }
         }
         if namespaces.is_empty() {
-            namespaces =
-                stack::named_namespaces(&arguments.filter.namespace, config, "name one: trueup get NAMESPACE")?;
+            namespaces = stack::named_namespaces(
+                context,
+                &arguments.filter.namespace,
+                config,
+                "name one: trueup get NAMESPACE",
+            )?;
             scopes = Scope::each(&namespaces, &of_stack).map(|scope| (scope, true)).collect();
         }
         if arguments.endpoints.iter().all(|text| !text.contains('/')) {

@@ -41,7 +41,7 @@ impl Execute for PullArgs {
         }
         let config = settings::of_directory(context, &self.files.output)?;
         let selection = stack::selection(&self.filter)?;
-        let namespaces = stack::named_namespaces(&self.filter.namespace, &config, "give --namespace")?;
+        let namespaces = stack::named_namespaces(context, &self.filter.namespace, &config, "give --namespace")?;
         let reader = service::connect(context, &config).await?.reader()?;
         let target = DefinitionTarget::new(&self.files, context, config.clone())?;
         let named = match self.kind.is_empty() {

@@ -117,7 +117,7 @@ async fn take(arguments: &SnapshotArgs, context: &Context, directory: &Path) -> 
         (config, arguments.namespace.iter().cloned().collect(), kinds)
     };
     if namespaces.is_empty() {
-        return Err(stack::no_namespace("give --namespace"));
+        return Err(stack::no_namespace(context, &config, "give --namespace"));
     }
     let kinds = if arguments.kind.is_empty() { kinds } else { arguments.kind.iter().copied().collect() };
     let reader = service::connect(context, &config).await?.reader()?;

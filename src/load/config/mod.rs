@@ -134,6 +134,13 @@ impl Config {
         self.environments.is_empty() || (self.stack.is_some() && !is_shared)
     }
 
+    /// The environments that set what the settings lack without one, as a hint. Where one is `chosen`, none is proposed.
+    pub fn environments_with(&self, chosen: Option<&str>, sets: impl Fn(&Config) -> bool) -> Option<String> {
+        let setting = self.environments.iter().filter(|(_, environment)| chosen.is_none() && sets(environment));
+        let flags: Vec<String> = setting.map(|(name, _)| format!("--env {name}")).collect();
+        (!flags.is_empty()).then(|| format!("choose an environment that sets it: {}", flags.join(", ")))
+    }
+
     /// The kinds that it lists, and endpoint.
     pub fn kinds_with_endpoint(&self) -> BTreeSet<KindName> {
         &self.kinds | &BTreeSet::from([KindName::ENDPOINT])
