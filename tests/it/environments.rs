@@ -702,6 +702,24 @@ fn what_only_environments_set_is_missing_without_one() {
 }
 
 #[test]
+fn a_command_about_one_environment_names_them_where_all_are_chosen() {
+    let stage = Stage::new().file("trueup.yaml", "environments: {dev: {}, prod: {}}\n");
+    for line in ["rehearse .", "explain settings .", "get", "events", "pull -o x", "doctor"] {
+        stage
+            .run(&format!("{line} --env all"))
+            .code(1)
+            .stderr_contains("there is no environment `all`")
+            .stderr_contains("this command is about one environment: dev, prod");
+    }
+    let found = stage.run("doctor --env all");
+    found
+        .code(1)
+        .stdout_contains("fix: name one environment: --env NAME")
+        .stderr_contains("there is no environment `all`")
+        .does_not_say("trueup validate");
+}
+
+#[test]
 fn environments_whose_service_nothing_names_yet_may_share_a_name_and_namespaces() {
     let stage = Stage::new()
         .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nenvironments: {dev: {}, prod: {}}\n")

@@ -85,7 +85,7 @@ pub struct GlobalArgs {
     /// The trueup.yaml to use, instead of the one in the directory or above it
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The environment of the configuration; `all` for every one [environment: TRUEUP_ENV]
+    /// The environment of the configuration; `all` for every one, of validate, plan, drift and snapshot [environment: TRUEUP_ENV]
     #[arg(long, global = true, value_name = "NAME", add = ArgValueCompleter::new(completer::environments))]
     pub env: Option<String>,
     /// A variable for `${name}` in definitions; repeatable

@@ -103,7 +103,7 @@ async fn several(
 ) -> Result<ExitStatus> {
     if arguments.format == Format::Acknowledgements {
         let hint = match context.global.env.as_deref() {
-            Some(targets::ALL) => "name one environment: --env NAME",
+            Some(config::EVERY_ENVIRONMENT) => "name one environment: --env NAME",
             _ => "give the directories one at a time",
         };
         return Err(targets::for_one("--format acknowledgements").hint(hint));
@@ -131,7 +131,7 @@ async fn several(
         (StackReport::Checked(check), Some(view), ExitStatus::of_verdict(check.verdicts.whole()))
     });
     fleet.shard = shard;
-    fleet.environment = context.global.env.clone().filter(|name| name != targets::ALL);
+    fleet.environment = context.global.env.clone().filter(|name| name != config::EVERY_ENVIRONMENT);
     let view = TextView { call: targets::call(context), ..context.timed_view() };
     let view = report_view(arguments, context, view);
     context.output.report_to(&fleet, arguments.format, &arguments.files, &view)?;

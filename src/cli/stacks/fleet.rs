@@ -9,12 +9,12 @@ use crate::cli::args::{FilterArgs, ScopeArgs};
 use crate::cli::context::{DefinedKeys, Tenants};
 use crate::cli::prelude::*;
 use crate::cli::stack::{self, NothingSelected};
-use crate::cli::stacks::targets::{ALL, Target};
+use crate::cli::stacks::targets::Target;
 use crate::cli::stacks::{declared, shard};
 use crate::cli::{CommandError, Context, ExitStatus, Result, service, settings};
 use crate::drift::Shard;
 use crate::file::{exists, slashed, with_slashes};
-use crate::load::{SourceMap, UndefinedEnvironment};
+use crate::load::{SourceMap, UndefinedEnvironment, config};
 use crate::model::grouped;
 use crate::plan::MatchedFilters;
 use crate::report::document;
@@ -85,7 +85,7 @@ pub async fn open(context: &Context, targets: Vec<Target>, needs: FleetNeeds) ->
     for target in targets {
         let output = context.output.of_stack(target.directory(), target.name());
         let mut context = context.of_stack(output, &tenants);
-        if context.global.env.as_deref() == Some(ALL) {
+        if context.global.env.as_deref() == Some(config::EVERY_ENVIRONMENT) {
             context.global.env.clone_from(&target.environment);
             context.call = context.call.with("env", target.environment.clone());
         }

@@ -8,9 +8,6 @@ use crate::file::real_path_or_given;
 use crate::model::grouped;
 use crate::report::fleet;
 
-/// The word that chooses every environment.
-pub const ALL: &str = "all";
-
 /// What a command is about.
 pub enum Targets {
     /// One stack, to which all paths of the call belong.
@@ -54,7 +51,7 @@ impl Target {
 /// A path that cannot be read, or a directory without a stack below it.
 pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Targets> {
     let recursive = stacks.recursive;
-    let all = context.global.env.as_deref() == Some(ALL);
+    let all = context.global.env.as_deref() == Some(config::EVERY_ENVIRONMENT);
     if !recursive && !all && paths.len() == 1 {
         return Ok(Targets::One);
     }
@@ -142,9 +139,9 @@ fn by_root(context: &Context, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>> {
 fn environments(paths: &[PathBuf]) -> Result<Vec<Option<String>>> {
     let config = load::settings(&paths[0], &LoadOptions::default()).unwrap_or_default();
     let names: Vec<Option<String>> = config.environments.into_keys().map(Some).collect();
-    if names.iter().flatten().any(|name| name == ALL) {
+    if names.iter().flatten().any(|name| name == config::EVERY_ENVIRONMENT) {
         let path = paths[0].display();
-        return Err(error!(Usage, "`{path}` has an environment `{ALL}`, and `--env {ALL}` means every one")
+        return Err(error!(Usage, "`{path}` has an environment `all`, and `--env all` means every one")
             .hint("rename that environment"));
     }
     Ok(if names.is_empty() { vec![None] } else { names })

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::described::{self, SETTINGS, directory, error};
-use super::{Config, FILE};
+use super::{Config, EVERY_ENVIRONMENT, FILE};
 use crate::kind::KindName;
 use crate::load::diagnostic::{Diagnostic, read_or_noted};
 use crate::load::item::{Item, MapEntry, Value, resolve};
@@ -296,9 +296,10 @@ pub(super) fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, own: &[&str]
 /// The environment that was asked for is not there.
 fn no_environment(name: &str, config: &Config) -> Diagnostic {
     let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
-    let help = did_you_mean(name, names.iter().copied(), || match names.as_slice() {
+    let help = match names.as_slice() {
         [] => "no trueup.yaml in the directory or above it has `environments:`".to_owned(),
-        names => format!("one of {}", names.join(", ")),
-    });
+        names if name == EVERY_ENVIRONMENT => format!("this command is about one environment: {}", names.join(", ")),
+        names => did_you_mean(name, names.iter().copied(), || format!("one of {}", names.join(", "))),
+    };
     Diagnostic::without_place(format!("there is no environment `{name}`"), help)
 }

@@ -33,6 +33,9 @@ pub fn is_misnamed(name: &str) -> bool {
     name != FILE && [FILE, "trueup.yml", "trueup.json"].into_iter().any(is_meant)
 }
 
+/// The word that chooses every environment.
+pub const EVERY_ENVIRONMENT: &str = "all";
+
 /// Requests in flight where nothing says how many.
 pub const DEFAULT_CONCURRENCY: usize = 8;
 

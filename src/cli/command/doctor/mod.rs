@@ -84,7 +84,10 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
     let read = || Ok((settings::of_directory(context, directory)?, settings::root(context, directory)?));
     let shown = safe::shell(&directory.display().to_string());
     let Some((config, root)) = checked(health, "settings", read()) else {
-        health.fix(format!("to see each with its place: trueup validate {shown}{}", context.call.settings()));
+        health.fix(match context.global.env.as_deref() {
+            Some(config::EVERY_ENVIRONMENT) => "name one environment: --env NAME".to_owned(),
+            _ => format!("to see each with its place: trueup validate {shown}{}", context.call.settings()),
+        });
         return None;
     };
     if crate::file::exists(&root.join(config::FILE)) {
