@@ -240,7 +240,8 @@ impl Session<'_> {
         let weak = kinds.into_iter().filter(|kind| kind.kind().is_weak);
         plan.notes.extend(weak.map(|kind| Note::Weak { kind }));
         plan.notes.extend(kept_kinds(&plan, &stack.loaded.config));
-        plan.notes.extend(no_environment(&plan, &stack.loaded.config));
+        let unchosen = stack.loaded.config.without_environment(plan.source.environment.as_deref());
+        plan.notes.extend(unchosen.map(|text| Note::Loaded { text }));
         plan.hidden_notes.clone_from(&stack.loaded.config.hide_notes);
         Ok(plan)
     }
@@ -363,13 +364,6 @@ fn kept_kinds(plan: &Plan, config: &Config) -> Option<Note> {
     let may_delete = plan.stack.is_some() && !config.namespaces.is_empty() && config.safeguards.prune != Prune::None;
     let text = || format!("`kinds:` of trueup.yaml does not list {}: no plan deletes such objects", kept.join(", "));
     (may_delete && !kept.is_empty()).then(|| Note::Loaded { text: text() })
-}
-
-/// That the plan is that of no environment, where only environments are stacks.
-fn no_environment(plan: &Plan, config: &Config) -> Option<Note> {
-    let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
-    let text = || format!("no environment is chosen (--env: {})", names.join(", "));
-    (plan.source.environment.is_none() && !config.is_stack()).then(|| Note::Loaded { text: text() })
 }
 
 /// Refuses namespaces of `--prune-namespace` that the settings list, and settings that delete nothing or everything.

@@ -666,7 +666,13 @@ fn a_plan_without_an_environment_names_those_that_there_are() {
         stage.write("trueup.yaml", settings);
         let plan = stage.run("plan .");
         assert_eq!(plan.code(0).text().contains(note), is_noted, "{settings}{}", plan.text());
-        stage.run("plan . --env dev").code(0).does_not_say("is chosen");
+        assert_eq!(
+            stage.run("doctor").code(0).text().contains("no environment is chosen (--env: dev, prod)"),
+            is_noted
+        );
+        for line in ["plan .", "doctor"] {
+            stage.run(&format!("{line} --env dev")).code(0).does_not_say("is chosen");
+        }
     }
 }
 

@@ -137,6 +137,13 @@ impl Config {
         self.environments.is_empty() || (self.stack.is_some() && !is_shared)
     }
 
+    /// That the settings are those of no environment, where only environments are stacks.
+    pub fn without_environment(&self, chosen: Option<&str>) -> Option<String> {
+        let names: Vec<&str> = self.environments.keys().map(String::as_str).collect();
+        let text = || format!("no environment is chosen (--env: {})", names.join(", "));
+        (chosen.is_none() && !self.is_stack()).then(text)
+    }
+
     /// The environments that set what the settings lack without one, as a hint. Where one is `chosen`, none is proposed.
     pub fn environments_with(&self, chosen: Option<&str>, sets: impl Fn(&Config) -> bool) -> Option<String> {
         let setting = self.environments.iter().filter(|(_, environment)| chosen.is_none() && sets(environment));

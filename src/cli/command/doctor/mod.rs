@@ -96,7 +96,10 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
         let stack = stack.map_or("no stack".to_owned(), |name| format!("stack {name}"));
         let names: Vec<&str> = config.namespaces.iter().map(Namespace::as_str).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        health.add("settings", HealthStatus::Ok, format!("{file}: {stack}, namespaces: {names}"));
+        let unchosen = config.without_environment(context.global.env.as_deref());
+        let status = if unchosen.is_some() { HealthStatus::Note } else { HealthStatus::Ok };
+        let unchosen = unchosen.map(|text| format!("; {text}")).unwrap_or_default();
+        health.add("settings", status, format!("{file}: {stack}, namespaces: {names}{unchosen}"));
     } else {
         let message = "there is no trueup.yaml: without a stack, nothing is deleted";
         // Around a stack there can be no other.
