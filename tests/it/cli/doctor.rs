@@ -55,6 +55,21 @@ fn the_lists_of_every_kind_of_the_stack_are_read() {
 }
 
 #[test]
+fn the_namespaces_of_the_definitions_are_read_as_a_plan_reads_them() {
+    let service = Service::start();
+    let stage = Stage::new().file("a.yaml", &definition("shop/cart", 80)).at(&service);
+    stage.run("apply . --yes --quiet").code(0);
+    for settings in [None, Some("stack: s\n")] {
+        settings.into_iter().for_each(|settings| stage.write("trueup.yaml", settings));
+        service.misbehave("rules: []");
+        stage.run("doctor").code(0).stdout_contains("`shop` can be read: 1 endpoint");
+        stage.run("doctor -n pay").code(0).stdout_contains("`pay` is empty").does_not_say("`shop`");
+        service.misbehave("rules: [{operation: endpoint-list, namespace: shop, status: {code: 403}}]");
+        stage.run("doctor").code(1).stdout_contains("could not read `shop`");
+    }
+}
+
+#[test]
 fn a_set_up_that_works_has_a_line_for_each_check() {
     let service = Service::start();
     let stage = stage().at(&service).env("TRUEUP_TOKEN_URL", &service.url());

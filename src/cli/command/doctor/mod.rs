@@ -70,7 +70,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) {
         kinds.extend(keys.iter().map(|key| key.kind));
     }
     let namespaces: Vec<Namespace> = match arguments.namespace.as_slice() {
-        [] => config.namespaces.clone(),
+        [] => config.namespaces.iter().chain(defined.iter().map(|scope| &scope.namespace)).cloned().collect(),
         named => named.to_vec(),
     };
     if let Some(place) = place(context, &config, health) {
