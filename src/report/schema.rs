@@ -13,7 +13,7 @@ use super::{
     stacks, upgrade, validation,
 };
 use crate::drift::DriftState;
-use crate::kind::{Kind, KindName, camel};
+use crate::kind::{Kind, KindName, Naming, camel};
 use crate::load::config;
 use crate::model::{Json, SERVICE_KEYS, Snapshot};
 use crate::run::{RUN_KIND, RunDocument};
@@ -269,6 +269,8 @@ fn overlay() -> Json {
         crate::kind::all().map(|kind| kind.name).filter(|name| *name != crate::kind::ENDPOINT).collect();
     let mut properties = endpoint["properties"].clone();
     properties["kind"] = json!({"enum": names});
+    // Some of them are named as hosts, whose names are those of all others as well.
+    properties["metadata"] = kind::of_metadata(Naming::Host);
     properties["spec"] = json!({});
     let mut object = json!({"type": "object", "properties": properties, "additionalProperties": false});
     removal(&mut object);

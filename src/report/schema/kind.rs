@@ -25,7 +25,7 @@ pub fn object(kind: &Kind, part: DefinitionKind) -> Json {
         messages.map(|(id, message)| (id.to_owned(), of_message(message, part))).collect();
     definitions.extend([
         // An overlay names its object.
-        (metadata_of(kind).to_owned(), of_metadata(kind)),
+        (metadata_of(kind).to_owned(), of_metadata(kind.naming)),
         (VARIABLE.to_owned(), variable()),
         (UNSET.to_owned(), json!({"anyOf": [{"type": "null"}, variable()]})),
         // What is null or empty is absent.
@@ -59,9 +59,10 @@ fn metadata_of(kind: &Kind) -> &'static str {
     if kind.naming == Naming::Host { "metadata of a host" } else { METADATA }
 }
 
-fn of_metadata(kind: &Kind) -> Json {
+/// The metadata of objects that are named so.
+pub fn of_metadata(naming: Naming) -> Json {
     let mut metadata = of_message(kind::metadata(), DefinitionKind::Whole);
-    if kind.naming == Naming::Host {
+    if naming == Naming::Host {
         let label = metadata["properties"]["name"].take();
         metadata["properties"]["name"] = json!({"anyOf": [label, {"type": TEXT, "pattern": HOST}]});
     }

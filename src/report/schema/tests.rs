@@ -91,6 +91,10 @@ fn a_definition_is_accepted_by_the_schema_as_the_loader_accepts_it() {
 fn an_overlay_is_accepted_by_its_schema_as_the_loader_accepts_it() {
     let validator = validator(SchemaKind::Overlay);
     let name = json!({"name": "cart", "namespace": "shop"});
+    let zone = json!({
+        "kind": "dns_zone", "metadata": {"name": "example.com", "namespace": "system"},
+        "spec": {"secondary": {"primary_servers": ["192.0.2.1"]}},
+    });
     let cases = [
         (true, json!({"metadata": name})),
         (true, json!({"metadata": name, "spec": {"port": null, "dnsName": "a.example.net"}})),
@@ -110,6 +114,9 @@ fn an_overlay_is_accepted_by_its_schema_as_the_loader_accepts_it() {
         (false, json!({"metadata": {"name": "cart"}})),
         (false, json!({"metadata": name, "spec": {"ip": "10.0.0.8", "dns_name": "a.example.net"}})),
         (false, json!({"metadata": name, "spec": {"protocl": "TCP"}})),
+        // A domain, which names no other kind.
+        (true, json!({"kind": "dns_zone", "metadata": {"name": "example.com", "namespace": "system"}})),
+        (false, json!({"kind": "dns_zone", "metadata": {"name": "example..com", "namespace": "system"}})),
     ];
     for (valid, document) in cases {
         let found = faults(&validator, &document);
@@ -121,6 +128,7 @@ fn an_overlay_is_accepted_by_its_schema_as_the_loader_accepts_it() {
             // What a target needs is beside what the overlay changes.
             file("a.json", endpoint(json!({"dns_name_advanced": {"name": "a.b", "refresh_interval": 60}})).to_string()),
             // A removal that can be taken back.
+            file("zone.json", zone.to_string()),
             file("low/a.json", json!({"$remove": document["$remove"] == false, "metadata": name}).to_string()),
             file("prod/a.json", document.to_string()),
         ];
