@@ -155,7 +155,7 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
     let mut forms = vec![schema];
     // A zero means nothing, but as the choice of an option.
     if !is_option && !field.is(Flag::Needed) && rules().any(|(of, _)| *of == Part::Value) {
-        forms.push(json!({"enum": [0, "", []]}));
+        forms.extend(zero(field).map(|zero| json!({"const": zero})));
     }
     // No word is none, and no text chooses nothing.
     let is_word = matches!(field.kind, FieldKind::Enum(_)) || is_option && field.kind == FieldKind::Text;
@@ -173,6 +173,16 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
         schema["deprecated"] = true.into();
     }
     schema
+}
+
+/// What the field is where nothing is set, if a rule may refuse it; that of an enumeration is one of its forms.
+fn zero(field: &Field) -> Option<Json> {
+    match field.kind {
+        _ if field.is_list => Some(json!([])),
+        FieldKind::Integer { .. } | FieldKind::Float { .. } => Some(0.into()),
+        FieldKind::Text | FieldKind::Bytes | FieldKind::Duration | FieldKind::Timestamp => Some("".into()),
+        _ => None,
+    }
 }
 
 fn of_kind(field: &Field, kind: &FieldKind) -> Json {
