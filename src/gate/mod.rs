@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::api::upgrades::{self, UpgradeState};
+use crate::api::upgrades::{self, UpgradePart, UpgradeState};
 use crate::api::{Reader, ddos, events};
 use crate::model::policy::{GateMode, Gates};
 use crate::model::{Namespace, Object, displayed, neutral};
@@ -115,8 +115,8 @@ fn upgrade_text(site: &str, progress: &upgrades::UpgradeProgress) -> Option<Stri
             Some(format!("the upgrade of site `{site}` has the status `{}`", progress.status))
         }
         UpgradeState::Scheduled | UpgradeState::Completed | UpgradeState::Skipped => {
-            let is_active = |part: &UpgradeState| matches!(part, UpgradeState::InProgress | UpgradeState::Failed);
-            let part = progress.states().into_iter().find(is_active)?;
+            let is_active = |part: &UpgradePart| matches!(part.status, UpgradeState::InProgress | UpgradeState::Failed);
+            let part = progress.parts().into_iter().find(is_active)?.status;
             Some(format!(
                 "the upgrade of site `{site}` has the status `{}`, and a part of it `{part}`",
                 progress.status

@@ -63,6 +63,9 @@ impl<'a> Parts<'a> {
         }
         let validation = &progress.validation;
         self.row(0, "validation", &validation.status, None, &validation.results.join("; "));
+        for part in progress.parts().iter().filter(|part| !part.is_known()) {
+            self.row(0, &part.path.join("."), &part.status, None, &part.message);
+        }
     }
 
     fn row(&mut self, depth: usize, name: &str, status: &UpgradeState, steps: Option<(u64, u64)>, note: &str) {
@@ -205,6 +208,37 @@ mod tests {
               ver           failed            DaemonSet ver Ready False: 0 of 1\u{1b}
               argo          scheduled
         validation          unknown
+        ");
+    }
+
+    /// Each of them may block an apply.
+    #[test]
+    fn a_status_names_the_parts_that_are_newer_than_this_program() {
+        let progress: UpgradeProgress = serde_json::from_value(json!({
+            "site": "ce-lyon", "status": "COMPLETED",
+            "image_download": {"status": "COMPLETED", "results": [
+                {"name": "vpm", "status": "COMPLETED", "mirrors": [{"status": "REWINDING"}]}]},
+            "post_check": {"status": "FAILED", "message": "worker-0 is not ready\u{1b}"},
+            "os_upgrade_progress": {"status": "IN_PROGRESS", "image_download": {"status": "SCHEDULED"}},
+            "future": "FAILED"
+        }))
+        .expect("a status");
+        let namespace = Namespace::parse("system").expect("a name");
+        let upgrade = SiteUpgrade { namespace: &namespace, site: "ce-lyon", progress: Some(&progress) };
+        let text = upgrade.text(&TextView::default());
+        insta::assert_snapshot!(text, @r"
+        ce-lyon: completed
+        PART                                STATUS       STEPS  NOTE
+        image download                      completed    1/1
+          vpm                               completed
+        os setup                            unknown
+        site-level upgrade                  unknown
+        node-level upgrade                  unknown
+        validation                          unknown
+        image_download.results.mirrors      rewinding
+        os_upgrade_progress                 in progress
+        os_upgrade_progress.image_download  scheduled
+        post_check                          failed              worker-0 is not ready\u{1b}
         ");
     }
 

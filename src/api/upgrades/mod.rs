@@ -9,7 +9,7 @@ use crate::model::{Json, Namespace, neutral};
 
 pub use status::{
     Application, ApplicationObject, ImageDownload, Installed, NodeUpgrade, NodesUpgrade, ObjectCondition, OsNode,
-    OsSetup, Progress, SiteUpgrade, Stage, UpgradeProgress, UpgradeState, Validation,
+    OsSetup, Progress, SiteUpgrade, Stage, UpgradePart, UpgradeProgress, UpgradeState, Validation,
 };
 pub use version::compare_versions;
 

@@ -72,6 +72,10 @@ impl Serialize for UpgradeState {
     }
 }
 
+/// The fields of an upgrade, and of its parts, with parts that have a status.
+const PARTS: [&str; 7] =
+    ["image_download", "os_setup", "site_level_upgrade", "node_level_upgrade", "validation", "results", "applications"];
+
 parts!(
     /// The upgrade of a site.
     UpgradeProgress {
@@ -240,24 +244,47 @@ impl UpgradeProgress {
     /// Whether it says of an upgrade: `UNKNOWN` with a version or a failure, or with a part that has a status, does as well.
     pub fn is_upgrade(&self) -> bool {
         let says = [&self.version, &self.failure_reason].into_iter().any(|text| !text.is_empty());
-        says || self.states().iter().any(|state| *state != UpgradeState::Unknown)
+        says || self.parts().iter().any(|part| part.status != UpgradeState::Unknown)
     }
 
-    /// How far the whole and each of its parts are, where they say so.
-    pub fn states(&self) -> Vec<UpgradeState> {
-        fn find(value: &Json, found: &mut Vec<UpgradeState>) {
+    /// The whole and each of its parts that says how far it is.
+    pub fn parts(&self) -> Vec<UpgradePart> {
+        fn find(value: &Json, path: &[&str], found: &mut Vec<UpgradePart>) {
             match value {
-                Json::Object(map) => map.iter().for_each(|(key, value)| match value {
-                    Json::String(text) if key == "status" => found.push(UpgradeState::from_text(text)),
-                    value => find(value, found),
-                }),
-                Json::Array(items) => items.iter().for_each(|item| find(item, found)),
+                Json::Object(map) => {
+                    let text = |key: &str| map.get(key).and_then(Json::as_str);
+                    found.extend(text("status").map(|status| UpgradePart {
+                        path: path.iter().copied().map(str::to_owned).collect(),
+                        status: UpgradeState::from_text(status),
+                        message: text("message").or(text("failure_reason")).unwrap_or_default().to_owned(),
+                    }));
+                    map.iter().for_each(|(key, value)| find(value, &[path, &[key]].concat(), found));
+                }
+                Json::Array(items) => items.iter().for_each(|item| find(item, path, found)),
                 _ => {}
             }
         }
         let mut found = Vec::new();
-        find(&serde_json::to_value(self).unwrap_or_default(), &mut found);
+        find(&serde_json::to_value(self).unwrap_or_default(), &[], &mut found);
         found
+    }
+}
+
+/// Something that says how far it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpgradePart {
+    /// The keys that lead to it.
+    pub path: Vec<String>,
+    /// How far.
+    pub status: UpgradeState,
+    /// What happened.
+    pub message: String,
+}
+
+impl UpgradePart {
+    /// Whether all keys that lead to it are fields of an upgrade.
+    pub fn is_known(&self) -> bool {
+        self.path.iter().all(|key| PARTS.contains(&&**key))
     }
 }
 
