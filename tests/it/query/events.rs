@@ -1,5 +1,7 @@
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
 use std::process::Stdio;
+use std::sync::mpsc;
 
 use serde_json::{Value, json};
 
@@ -305,6 +307,56 @@ fn a_scroll_that_leads_back_ends_and_is_not_reported_as_whole() {
         ran.code(5).stderr_contains("the service sent the same batch of events again").stderr_contains("6 of 1,200");
         assert_eq!(lines(&ran).len(), 7);
     }
+}
+
+/// A pager takes longer for the first screen than a service keeps a connection without a request.
+#[test]
+fn a_connection_that_ended_while_the_reader_paused_is_not_used_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let (pause, paused) = mpsc::channel();
+    let (end, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        // More than a pipe takes at once.
+        let full = vec![json!({"path": "x".repeat(1000)}).to_string(); 500];
+        for answer in [json!({"events": full, "total_hits": "501", "scroll_id": "s"}), json!({"events": ["{}"]})] {
+            let (mut connection, _) = listener.accept().expect("a connection");
+            let (mut request, mut length) = (BufReader::new(&connection), 0);
+            for line in request.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()) {
+                length = line
+                    .to_lowercase()
+                    .strip_prefix("content-length: ")
+                    .map_or(length, |n| n.parse().expect("a number"));
+            }
+            request.read_exact(&mut vec![0; length]).expect("a body");
+            let body = answer.to_string();
+            let head =
+                format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+            connection.write_all(&[head, body].concat().into_bytes()).expect("an answer");
+            // The last one stays open.
+            if paused.recv().is_err() {
+                return;
+            }
+            drop(connection);
+            end.send(()).expect("it is waited for");
+        }
+    });
+    let stage = Stage::new().env("TRUEUP_BASE_URL", &url).env("TRUEUP_TOKEN", "token-of-an-odd-service");
+    let mut command = stage.command(&["events", "--all", "--format", "ndjson"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut read = child.stdout.take().expect("piped");
+    read.read_exact(&mut [0]).expect("the first event");
+    pause.send(()).expect("it answers");
+    ended.recv().expect("the connection ended");
+    let mut text = String::new();
+    read.read_to_string(&mut text).expect("UTF-8");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(
+        (output.status.code(), text.lines().count()),
+        (Some(0), 501),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
