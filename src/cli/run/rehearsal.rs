@@ -100,7 +100,7 @@ fn seed<'a>(item: &Json, key: &Key, referrers: impl Iterator<Item = &'a RelatedO
             disable: metadata.get("disable").and_then(Json::as_bool).unwrap_or_default(),
         },
         spec: None,
-        raw_spec: item.get("get_spec").cloned(),
+        raw_spec: item.get("get_spec").map(|spec| spec.as_object().cloned().unwrap_or_default()),
         uid,
         owner_view: owner.filter(|owner| owner.is_object()).map(|owner| ViewReference {
             kind: text(owner, "kind"),
@@ -167,7 +167,7 @@ mod tests {
             "get_spec": {"ip": "10.0.0.7", "of_tomorrow": 1},
         });
         let seed = seed(&item, &Key::parse("shop/cart").expect("a key"), std::iter::empty());
-        assert_eq!(seed.raw_spec, Some(json!({"ip": "10.0.0.7", "of_tomorrow": 1})));
+        assert_eq!(seed.raw_spec.map(Json::from), Some(json!({"ip": "10.0.0.7", "of_tomorrow": 1})));
         assert_eq!((seed.uid.as_deref(), seed.metadata.labels.len(), seed.metadata.disable), (Some("7"), 1, true));
         assert_eq!(seed.owner_view.map(|owner| owner.name).as_deref(), Some("web"));
         assert!(seed.deletion_timestamp.is_some() && !seed.finalizers.is_empty());

@@ -29,7 +29,7 @@ pub struct Seed {
     /// Checked and filled like that of a request.
     pub spec: Option<Value>,
     /// Stored as it is, instead of `spec`.
-    pub raw_spec: Option<Value>,
+    pub raw_spec: Option<Map<String, Value>>,
     /// A new one when absent.
     pub uid: Option<String>,
     /// The object of the service that owns it.
@@ -104,7 +104,7 @@ impl Objects {
         let metadata = SeedMetadata { namespace: namespace.into(), name: name.into(), ..SeedMetadata::default() };
         let (spec, raw_spec) = match kind.is_endpoint() {
             true => (Some(json!({"ip": "192.0.2.1"})), None),
-            false => (None, Some(json!({}))),
+            false => (None, Some(Map::new())),
         };
         let record = record(kind, Seed { metadata, spec, raw_spec, ..Seed::default() }, self.tenant())?;
         self.create(kind, record).await.map(drop)

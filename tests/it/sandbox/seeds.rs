@@ -124,6 +124,10 @@ async fn a_seed_with_a_wrong_spec_is_refused() {
     assert!(bench.running.seed(vec![wrong]).await.unwrap_err().to_string().contains("spec.port"));
     let both = seed(json!({"metadata": {"namespace": "shop", "name": "x"}, "spec": {}, "raw_spec": {}}));
     assert!(bench.running.seed(vec![both]).await.unwrap_err().to_string().contains("both"));
+    // A replace keeps fields of it.
+    let scalar = json!([{"kind": "nat_policy", "metadata": {"namespace": "shop", "name": "x"}, "raw_spec": 7}]);
+    let answer = bench.send("PUT", "/sandbox/endpoints", Some(&scalar)).await;
+    assert_eq!((answer.status, answer.text.contains("invalid type")), (400, true), "{}", answer.text);
     let missing = bench.running.interfere("shop", "nobody", "spec.port", &json!(81)).await;
     assert!(missing.unwrap_err().to_string().contains("shop/nobody"));
 }
