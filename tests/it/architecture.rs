@@ -152,6 +152,34 @@ fn nothing_asks_clap_what_only_a_debug_build_answers() {
 /// The path of a module: `["plan", "build"]` for `plan/build.rs`, `["plan"]` for `plan/mod.rs`.
 type ModulePath = Vec<String>;
 
+/// The features of each crate, as cargo builds it with these kinds of dependencies.
+fn features(kinds: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args(["tree", "--locked", "--offline", "--prefix", "none", "--format", "{p} {f}", "--edges", kinds]);
+    let tree = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo");
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let mut features = BTreeMap::<String, BTreeSet<String>>::new();
+    for line in String::from_utf8_lossy(&tree.stdout).lines() {
+        let line = line.trim_end_matches(" (*)");
+        let (name, rest) = line.split_once(' ').expect("a crate and its version");
+        let (version, of) = rest.split_once(' ').unwrap_or((rest, ""));
+        features.entry(format!("{name} {version}")).or_default().extend(of.split(',').map(str::to_owned));
+    }
+    features
+}
+
+#[test]
+fn the_tests_change_no_feature_of_a_crate_that_decides_what_is_read_or_written() {
+    // They do not: a table that iterates, classes in patterns that the program has none of, calls, ways to show a diff.
+    const HARMLESS: [&str; 6] = ["hashbrown", "regex", "regex-automata", "regex-syntax", "rustix", "similar"];
+    let (released, tested) = (features("normal"), features("normal,dev"));
+    assert!(released.len() > 100, "{released:?}");
+    let others = released.iter().filter(|(name, of)| tested.get(*name) != Some(*of)).map(|(name, _)| name);
+    let others: Vec<_> =
+        others.filter(|name| !HARMLESS.contains(&name.split(' ').next().unwrap_or_default())).collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
 fn module_path(file: &Path) -> ModulePath {
     let path = file.with_extension("").to_string_lossy().into_owned();
     let names = path.split(['/', '\\']).map(str::to_owned);
