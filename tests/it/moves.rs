@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::support::{Service, Stage, definition, git};
+use crate::support::{Service, Stage, definition, git, git_in};
 
 /// Endpoints that move.
 const MANY: usize = 100;
@@ -647,4 +647,33 @@ fn a_definition_that_moves_between_hidden_directories_costs_no_object() {
     stage.write(".deploy/a/cart.yaml", &definition("shop/cart", 80));
     stage.remove(".deploy/a/rest.yaml");
     stage.run("plan .deploy/a").code(0).stdout_contains("- delete  shop/rest");
+}
+
+#[test]
+fn a_stack_in_a_submodule_deletes_nothing_that_the_repository_around_it_defines() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("outer/trueup.yaml", "stack: outer\nnamespaces: [shop]\n");
+    stage.write("sub/inner/trueup.yaml", "stack: inner\nnamespaces: [shop]\n");
+    stage.write("sub/inner/cart.yaml", &definition("shop/cart", 80));
+    stage.write("sub/inner/pay.yaml", &definition("shop/pay", 80));
+    git(&stage, "init -qb main");
+    std::fs::create_dir(stage.path(".git/modules")).expect("a directory");
+    git(&stage, "init -q --separate-git-dir .git/modules/sub sub");
+    for directory in ["sub", "."] {
+        git_in(&stage.path(directory), &["add", "-A"]);
+        git_in(&stage.path(directory), &["commit", "-qm", "all"]);
+    }
+    stage.run("apply sub/inner --yes --quiet").code(0);
+    stage.write("outer/cart.yaml", &stage.read("sub/inner/cart.yaml"));
+    stage.remove("sub/inner/cart.yaml");
+    for place in [".git/modules/sub", ".git/worktrees/w/modules/sub", "../meta/modules/sub"] {
+        std::fs::create_dir_all(stage.path(place).parent().expect("a directory")).expect("directories");
+        git(&stage, &format!("init -q --separate-git-dir {place} sub"));
+        let plan = stage.run("plan sub/inner");
+        plan.code(0).stdout_contains("stack outer in outer defines it").does_not_say("- delete");
+    }
+    // A repository of its own knows nothing of the directories above it.
+    std::fs::remove_file(stage.path("sub/.git")).expect("a file");
+    std::fs::rename(stage.path("../meta/modules/sub"), stage.path("sub/.git")).expect("a directory");
+    stage.run("plan sub/inner").code(0).stdout_contains("- delete");
 }

@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use crate::cli::prelude::*;
-use crate::file::{Directory, slashed};
+use crate::file::{self, Directory, slashed};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{DirectoryKeys, StackFiles};
 use crate::model::Desired;
@@ -138,10 +138,19 @@ impl DeclaredDirectory {
     }
 }
 
-/// Where the stacks beside `directory` are searched for: the top of its repository, or the directory itself where there
-/// is none.
+/// Where the stacks beside `directory` are searched for: the top of its repository, of a submodule that of the repository
+/// around it; or the directory itself where there is none.
 pub fn top(directory: &Path) -> PathBuf {
-    directory.ancestors().find(|above| above.join(".git").exists()).unwrap_or(directory).to_owned()
+    let tops = || directory.ancestors().filter(|above| above.join(".git").exists());
+    tops().find(|top| !is_submodule(top)).or(tops().last()).unwrap_or(directory).to_owned()
+}
+
+/// Whether git keeps a repository in the one around it, which is said by a file. That of a worktree names `worktrees/NAME`.
+fn is_submodule(top: &Path) -> bool {
+    let kept = file::read(&top.join(".git"), limit::SETTINGS).unwrap_or_default();
+    let text = String::from_utf8_lossy(&kept);
+    let names: Vec<&str> = text.trim().split('/').collect();
+    names.contains(&"modules") && names.iter().nth_back(1) != Some(&"worktrees")
 }
 
 /// The directories with settings in and below `top` in the working tree.
