@@ -389,6 +389,8 @@ fn a_base_that_cannot_be_judged_is_an_error() {
         .stderr_contains("did you mean `port`?")
         .stderr_contains("the definitions of broken (")
         .stderr_contains(") do not load");
+    let document = stage.run("plan . --base broken --format json").code(1).stderr_ignored().json();
+    assert_eq!(document["diagnostics"][0]["labels"][0]["file"], "cart.yaml", "{document:#}");
 
     let outside = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 8080));
     outside.run("plan . --base main").code(1).stderr_contains("is in no git repository");

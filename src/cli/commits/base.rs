@@ -224,7 +224,9 @@ pub fn unavailable(context: &Context, error: LookupError, commit: &str, name: &s
         LookupError::Git(error) => return failed(error),
         LookupError::Wrong(diagnostics) => {
             let wrong = context.wrong(&diagnostics);
-            return error!(Invalid, "the definitions of {name} ({short}) do not load: {wrong}").hint(needed);
+            return error!(Invalid, "the definitions of {name} ({short}) do not load: {wrong}")
+                .hint(needed)
+                .diagnostics(diagnostics.list);
         }
         LookupError::Moved { .. } => (message, needed.to_owned()),
         LookupError::Unreadable { .. } => {
@@ -260,7 +262,7 @@ pub fn settings_at(stack: &Stack<'_>, base: &str, pruned: &BTreeSet<Namespace>) 
     let own = match CommitLookup::new(&stack.loaded, repository, &tip).settings() {
         Ok(own) => own,
         Err(LookupError::Wrong(diagnostics)) => {
-            return Err(unknown(base, &context.wrong(&diagnostics).to_string()));
+            return Err(unknown(base, &context.wrong(&diagnostics).to_string()).diagnostics(diagnostics.list));
         }
         Err(error) => return Err(unavailable(context, error, &tip, base)),
     };
