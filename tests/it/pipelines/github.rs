@@ -578,7 +578,7 @@ fn an_apply_that_is_cancelled_ends_by_itself_and_keeps_what_it_did() {
     let stack = workflow("apply-stack.yaml");
     let planned = runner.step(&step(&stack, "plan", "plan"));
     runner.set("DIGEST", &planned.handed("digest"));
-    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
+    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 1500}}]");
     let apply = step(&stack, "apply", "apply");
     let ended = runner.cancelled(&apply, || service.requests("POST") > 0);
     assert_eq!(ended.code, 130, "{}", ended.errors);
