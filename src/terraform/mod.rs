@@ -76,14 +76,7 @@ impl Import {
         };
         let endpoint = match attributes.and_then(|attributes| attributes::object(kind, &attributes)) {
             Ok(endpoint) => endpoint,
-            Err(reason) => {
-                let names = sensitive.into_iter().map(|name| format!("`{name}`")).reduce(|all, one| all + ", " + &one);
-                // A reason may quote a value.
-                let hidden =
-                    |names| format!("it is not valid; why is not shown, because Terraform marks {names} as sensitive");
-                self.left_out.push((address, names.map_or(reason, hidden)));
-                return;
-            }
+            Err(reason) => return self.leave_out(address, reason, &sensitive),
         };
         match self.objects.get(&endpoint.key) {
             Some((first, _)) => {
@@ -95,5 +88,12 @@ impl Import {
                 self.objects.insert(endpoint.key.clone(), (address, endpoint));
             }
         }
+    }
+
+    /// Leaves out a resource. Where Terraform marks attributes of it as `sensitive`, the reason is not shown: it may quote them.
+    pub fn leave_out(&mut self, address: String, reason: String, sensitive: &BTreeSet<String>) {
+        let names = sensitive.iter().map(|name| format!("`{name}`")).reduce(|all, one| all + ", " + &one);
+        let hidden = |names| format!("it is not valid; why is not shown, because Terraform marks {names} as sensitive");
+        self.left_out.push((address, names.map_or(reason, hidden)));
     }
 }

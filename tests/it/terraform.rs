@@ -150,10 +150,18 @@ fn a_value_that_terraform_marks_as_sensitive_is_written_and_named() {
     stage.run("import terraform terraform.tfstate -o endpoints").code(0).stderr_contains(named);
     assert!(stage.read("endpoints/shop/cart.yaml").contains("tier: web"));
     // Why it is left out could quote it.
-    marked["resources"][0]["instances"][0]["attributes"]["labels"]["tier"] = json!("hunter2 !");
-    stage.write("terraform.tfstate", &marked.to_string());
-    let ran = stage.run("import terraform terraform.tfstate -o left");
-    ran.code(1).does_not_say("hunter2").stderr_contains("because Terraform marks `labels` as sensitive");
+    for (attribute, value) in
+        [("labels", json!({"tier": "hunter2 !"})), ("dns_name", json!("user:hunter2@db.example.net"))]
+    {
+        let mut wrong = marked.clone();
+        let instance = &mut wrong["resources"][0]["instances"][0];
+        instance["attributes"][attribute] = value;
+        instance["sensitive_attributes"] = json!([[{"type": "get_attr", "value": attribute}]]);
+        stage.write("terraform.tfstate", &wrong.to_string());
+        let ran = stage.run("import terraform terraform.tfstate -o left");
+        let hidden = format!("because Terraform marks `{attribute}` as sensitive");
+        ran.code(1).does_not_say("hunter2").stderr_contains(&hidden);
+    }
 }
 
 #[test]

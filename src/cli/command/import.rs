@@ -63,26 +63,25 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus>
     let config = settings::of_directory(context, &arguments.files.output)?;
     let target = DefinitionTarget::new(&arguments.files, context, config)?;
     let mut files = Vec::new();
-    for (address, endpoint) in import.objects.into_values() {
-        let file = match target.leaves_out(&endpoint.key) {
-            Some(reason) => Err(reason),
-            None => target.file(&endpoint, DefinitionOptions::default()),
-        };
-        match file {
+    for (address, endpoint) in std::mem::take(&mut import.objects).into_values() {
+        if let Some(reason) = target.leaves_out(&endpoint.key) {
+            import.left_out.push((address, reason));
+            continue;
+        }
+        let sensitive = import.sensitive.remove(&endpoint.key).unwrap_or_default();
+        match target.file(&endpoint, DefinitionOptions::default()) {
             Ok(file) => {
                 for label in definition::platform_labels(&endpoint) {
                     context.output.notice(&format!("not written: labels.{label} of {address}: the service sets it"));
                 }
-                for name in import.sensitive.get(&endpoint.key).into_iter().flatten() {
+                for name in &sensitive {
                     let what =
                         format!("written in clear text: {name} of {address}, which Terraform marks as sensitive");
                     context.output.notice(&what);
                 }
                 files.push(file);
             }
-            Err(reason) => {
-                import.left_out.push((address, reason));
-            }
+            Err(reason) => import.leave_out(address, reason, &sensitive),
         }
     }
     if files.is_empty() && import.left_out.is_empty() {
