@@ -578,7 +578,8 @@ fn an_apply_that_is_cancelled_ends_by_itself_and_keeps_what_it_did() {
     let stack = workflow("apply-stack.yaml");
     let planned = runner.step(&step(&stack, "plan", "plan"));
     runner.set("DIGEST", &planned.handed("digest"));
-    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 1500}}]");
+    // The first is answered at once, while the others are in flight.
+    service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 3000}}]");
     let apply = step(&stack, "apply", "apply");
     let ended = runner.cancelled(&apply, || service.requests("POST") > 0);
     assert_eq!(ended.code, 130, "{}", ended.errors);
