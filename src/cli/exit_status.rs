@@ -11,6 +11,9 @@ use crate::plan::{ApprovalError, Plan};
 use crate::report::error::{ErrorReport, Refusal};
 use crate::run::{ChangeResult, Outcome, Verification};
 
+/// The hint of a write that is not confirmed.
+pub const MAY_HAVE_TAKEN_EFFECT: &str = "it may have taken effect; check before you repeat it";
+
 /// How a command ended, the worse the later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[must_use]
@@ -223,7 +226,7 @@ impl CommandError {
         let (status, hint) = match error.certainty() {
             Certainty::NotSent => (ExitStatus::Failed, "nothing was sent"),
             Certainty::Refused => (ExitStatus::Failed, "nothing was changed"),
-            Certainty::Unknown => (ExitStatus::Partly, "it may have taken effect; check before you repeat it"),
+            Certainty::Unknown => (ExitStatus::Partly, MAY_HAVE_TAKEN_EFFECT),
         };
         Self::new(status, error).hint(hint)
     }

@@ -440,7 +440,7 @@ async fn a_run_whose_lock_was_released_by_hand_stops_though_nobody_took_it() {
 fn wait_until_lost(journal: &Journal) {
     let begun = Instant::now();
     while journal.permits().is_ok() {
-        assert!(begun.elapsed() < Duration::from_secs(3), "it still believes to have the lock");
+        assert!(begun.elapsed() < Duration::from_secs(30), "it still believes to have the lock");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

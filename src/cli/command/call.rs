@@ -2,6 +2,8 @@
 
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
 use crate::cli::command::prelude::*;
+use crate::cli::exit_status::MAY_HAVE_TAKEN_EFFECT;
+use crate::cli::run::interrupt;
 use crate::model::{self, Json, Layout};
 use crate::report::operations::{self, OperationList};
 
@@ -57,11 +59,12 @@ impl Execute for CallArgs {
                 if !self.yes {
                     context.confirm("call it", "give --yes").await?;
                 }
-                let answer = connection.writer()?.call(&request).await.map_err(CommandError::unconfirmed)?;
+                let writer = connection.writer()?;
+                let call = async { writer.call(&request).await.map_err(CommandError::unconfirmed) };
+                let answer = interrupt::during_write(&context.output, call).await?;
                 context.output.note_change("the call was made");
                 let promised = answer.acknowledges(operation, key.as_ref()).map_err(|failure| {
-                    error!(Partly, "the call is not confirmed: {failure}")
-                        .hint("it may have taken effect; check before you repeat it")
+                    error!(Partly, "the call is not confirmed: {failure}").hint(MAY_HAVE_TAKEN_EFFECT)
                 });
                 (answer, promised)
             }

@@ -9,6 +9,7 @@ use crate::api::ddos::{self, DAYS, DdosEdit, DdosEditError, DdosEvent, DdosFilte
 use crate::api::{ApiError, Certainty, Reader, Writer};
 use crate::cli::args::time::{self, TimeRange};
 use crate::cli::command::prelude::*;
+use crate::cli::run::interrupt;
 use crate::report;
 use crate::report::ddos::{DdosEvents, OneDdosEvent};
 
@@ -157,7 +158,7 @@ impl DdosArgs {
         if !arguments.yes {
             context.confirm("edit the event", "give --yes").await?;
         }
-        self.write(&writer, &event, &wanted, context).await?;
+        interrupt::during_write(&context.output, self.write(&writer, &event, &wanted, context)).await?;
         Ok(ExitStatus::Done)
     }
 

@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::cli::{ExitStatus, Output};
+use crate::cli::exit_status::MAY_HAVE_TAKEN_EFFECT;
+use crate::cli::{ExitStatus, Output, Result};
 #[cfg(unix)]
 use crate::file::{self, limit};
 use crate::report::safe;
@@ -64,6 +65,17 @@ pub async fn unless_interrupted<T>(output: &Output, work: impl Future<Output = T
         result = work => Some(result),
         () = interrupted => None,
     }
+}
+
+/// The result of a write that no run records. An interrupt ends it, and leaves open whether it took effect.
+///
+/// # Errors
+/// Those of the write, and that it was interrupted.
+pub async fn during_write<T>(output: &Output, write: impl Future<Output = Result<T>>) -> Result<T> {
+    unless_interrupted(output, write).await.unwrap_or_else(|| {
+        output.clear_lines();
+        Err(error!(Interrupted, "interrupted").hint(MAY_HAVE_TAKEN_EFFECT))
+    })
 }
 
 /// Returns at Ctrl-C, when the process receives a signal to end, or when its terminal is closed or the connection to it lost.

@@ -1,4 +1,5 @@
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -125,6 +126,43 @@ fn an_edit_that_makes_no_sense_is_refused_before_it_is_sent() {
     stage.run("ddos edit open-one --end 3d --yes").code(64).stderr_contains("before the event's start");
     stage.run("ddos edit nobody --end now --yes").code(1).stderr_contains("404 Not Found");
     assert_eq!(service.requests("PUT"), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_write_that_is_interrupted_says_that_it_may_have_taken_effect() {
+    let (service, stage) = staged();
+    service.misbehave("rules: [{operation: ddos-event-edit, delay: {milliseconds: 60000}}]");
+    let reads = || service.log().iter().filter(|entry| entry.operation == "ddos-event-get").count();
+    let mut command = stage.command(&["ddos", "edit", "open-one", "--description", "mine", "--yes"]);
+    let edit = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    // Once for what is shown, and once more for what is sent.
+    while reads() < 2 {
+        std::thread::yield_now();
+    }
+    is_in_doubt(edit);
+
+    // A service that does not answer.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", silent.local_addr().expect("an address"));
+    let delete = "call svc-api-servicemesh-endpoint-delete --param namespace=shop --param name=cart --yes";
+    let mut command = stage.command(&delete.split(' ').collect::<Vec<_>>());
+    command.env("TRUEUP_BASE_URL", url).stdin(Stdio::null()).stderr(Stdio::piped());
+    let call = command.spawn().expect("it starts");
+    let (mut connection, _) = silent.accept().expect("a connection");
+    connection.read_exact(&mut [0; 6]).expect("the request");
+    is_in_doubt(call);
+}
+
+#[cfg(unix)]
+#[track_caller]
+fn is_in_doubt(write: std::process::Child) {
+    let sent = std::process::Command::new("kill").args(["-INT", &write.id().to_string()]).status();
+    assert!(sent.expect("kill").success());
+    let output = write.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("error: interrupted\n") && said.contains("it may have taken effect; check"), "{said}");
 }
 
 #[test]
