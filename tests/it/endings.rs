@@ -191,14 +191,16 @@ fn a_journal_that_cannot_be_begun_is_a_document() {
 fn an_interrupted_apply_is_a_document_and_a_stream_ends_with_it() {
     let service = Service::start();
     for format in ["json", "ndjson"] {
-        let stage = Stage::stack(&service, format).file("a.yaml", &definition(&format!("shop/{format}"), 80));
-        service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 1500}}]");
-        let mut command = stage.command(&["apply", ".", "--yes", "--verbose", "--format", format]);
-        let mut apply = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        // The list is read, so the create is next.
-        let mut messages = BufReader::new(apply.stderr.take().expect("piped"));
-        messages.read_line(&mut String::new()).expect("a request is logged");
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        let both = [1, 2].map(|number| definition(&format!("shop/{format}-{number}"), 80)).join("---\n");
+        let stage = Stage::stack(&service, format).file("both.yaml", &both);
+        // One is answered at once, while the other is in flight.
+        service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 3000}}]");
+        let created = service.requests("POST");
+        let mut command = stage.command(&["apply", ".", "--yes", "--format", format]);
+        let mut apply = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        while service.requests("POST") == created {
+            std::thread::yield_now();
+        }
         let kill = std::process::Command::new("kill").args(["-INT", &apply.id().to_string()]).status();
         assert!(kill.expect("a program").success());
         let mut text = String::new();
@@ -424,8 +426,10 @@ fn a_stack_that_an_interrupt_kept_from_beginning_says_so() {
         stage
             .file(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"))
             .file(&format!("{name}/a.yaml"), &definition(&format!("{name}/cart"), 80))
+            .file(&format!("{name}/b.yaml"), &definition(&format!("{name}/early"), 80))
     });
-    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 4000}}]");
+    // One is answered at once, while the other is in flight.
+    service.misbehave("rules: [{operation: endpoint-create, name: cart, delay: {milliseconds: 4000}}]");
     let mut command = stage.command(&["apply", "one", "two", "three", "--yes"]);
     let mut apply = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let created = || service.log().iter().any(|entry| entry.method == "POST");

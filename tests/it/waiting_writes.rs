@@ -8,14 +8,16 @@ use serde_json::json;
 
 use crate::support::{Service, Stage, definition};
 
-/// An apply that deletes `shop/gone`, in the wait after the refusal of that delete.
-fn waiting(service: &Service) -> (Stage, Child) {
+/// An apply that deletes `shop/gone`, in the wait of so many seconds after the refusal of that delete.
+fn waiting(service: &Service, seconds: u32) -> (Stage, Child) {
     let stage = Stage::stack(service, "shop")
         .file("kept.yaml", &definition("shop/kept", 80))
         .file("gone.yaml", &definition("shop/gone", 80));
     stage.run("apply . --yes --quiet").code(0);
     stage.remove("gone.yaml");
-    service.misbehave("rules: [{operation: endpoint-delete, for: 1, status: {code: 429, retry_after: 2}}]");
+    service.misbehave(&format!(
+        "rules: [{{operation: endpoint-delete, for: 1, status: {{code: 429, retry_after: {seconds}}}}}]"
+    ));
     let apply = stage
         .command(&["apply", ".", "--yes", "--format", "json"])
         .stdin(Stdio::null())
@@ -43,7 +45,7 @@ fn ends_with(apply: Child, code: i32) -> String {
 fn an_object_that_is_protected_while_its_refused_delete_waits_is_not_deleted() {
     for (annotation, value) in [("trueup/protect", "true"), ("trueup/stack", "another")] {
         let service = Service::start();
-        let (_stage, apply) = waiting(&service);
+        let (_stage, apply) = waiting(&service, 2);
         service.change("shop/gone", |object| object["metadata"]["annotations"][annotation] = json!(value));
         let text = ends_with(apply, 6);
         assert!(text.contains("changed by someone else"), "{text}");
@@ -56,13 +58,13 @@ fn an_object_that_is_protected_while_its_refused_delete_waits_is_not_deleted() {
 #[test]
 fn a_delete_that_waits_when_the_run_is_interrupted_is_not_sent_again() {
     let service = Service::start();
-    let (_stage, apply) = waiting(&service);
+    let (_stage, apply) = waiting(&service, 60);
     let process = apply.id().to_string();
     let sent = std::process::Command::new("kill").args(["-INT", &process]).status().expect("kill");
     assert!(sent.success());
     let begun = Instant::now();
     ends_with(apply, 130);
-    assert!(begun.elapsed() < Duration::from_secs(2), "nobody waits for a write that is not sent");
+    assert!(begun.elapsed() < Duration::from_secs(30), "a write that is not sent is waited for");
     assert!(service.has("shop/gone"));
     assert_eq!(service.requests("DELETE"), 1, "it is not sent again");
 }
