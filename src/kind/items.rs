@@ -12,6 +12,12 @@ use super::walk::is_zero;
 /// Whether a live item is one of a definition.
 type Test<'t> = &'t dyn Fn(&Json, &Json) -> bool;
 
+/// Pairs of equal content beyond which those are one that come in one order: which it is makes no difference of what is named.
+const EQUAL: usize = 1 << 12;
+
+/// Pairs that are compared at most: those beyond are found by their neighbours, or not.
+const COMPARED: usize = 1 << 16;
+
 /// How many values of a live item an item of a definition does not name: those of others, and those that the service fills.
 type Unnamed = (usize, usize);
 
@@ -53,7 +59,12 @@ pub(super) fn align(
     }
     let mut unclear = HashSet::new();
     for [lives, wants] in of_content.into_values() {
-        fill_closest(&mut to, &mut is_taken, &wants, &|_| &lives, &distance);
+        if lives.len() * wants.len() > EQUAL {
+            let pairs = lives.iter().zip(&wants).filter(|(index, of)| is_same(&live[**index], &wanted[**of]));
+            pairs.for_each(|(index, of)| (to[*index], is_taken[*of]) = (Some(*of), true));
+        } else {
+            fill_closest(&mut to, &mut is_taken, &wants, &|_| &lives, &distance);
+        }
         unclear.extend(lives.iter().filter(|_| lives.len() > 1 || wants.len() > 1));
     }
     unclear.extend(left[0].iter().filter(|index| to[**index].is_none()));
@@ -139,6 +150,7 @@ fn fill_closest<'c>(
     let wants: Vec<usize> = wants.iter().copied().filter(|of| !is_taken[*of]).collect();
     let each = wants.iter().flat_map(|of| candidates(*of).iter().map(|index| (*index, *of)));
     let each = each.filter(|(index, _)| to[*index].is_none());
+    let each = each.take(COMPARED);
     let mut pairs: Vec<_> = each.filter_map(|(index, of)| Some((distance(index, of)?, index, of))).collect();
     pairs.sort_unstable();
     let mut same: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -183,6 +195,9 @@ fn keep_order(
     candidates: &Candidates<'_>,
     is_same: &dyn Fn(usize, usize) -> bool,
 ) {
+    if to.iter().flatten().is_sorted() {
+        return;
+    }
     for first in 0..to.len() {
         let mut last = first;
         while let Some(of) = to[first] {
@@ -314,6 +329,36 @@ mod tests {
             // What an item has in common with all others does not tell what it is.
             align(&items(1), &wanted, &Json::clone, &is_same, &|_, _| (0, 0));
             assert!(compared.get() <= 2 * COUNT, "{} comparisons", compared.get());
+        }
+    }
+
+    #[test]
+    fn a_long_list_of_items_that_are_alike_is_not_compared_each_with_each() {
+        const COUNT: usize = 2_000;
+        let is_named = |live: &Json, wanted: &Json| {
+            wanted.as_object().expect("an item").iter().all(|(key, value)| live.get(key) == Some(value))
+        };
+        let equal = || vec![json!({"type": "A"}); COUNT];
+        let numbered: Vec<Json> = (0..COUNT).map(|at| json!({"type": "A", "id": at})).collect();
+        let with = |mut items: Vec<Json>, at: usize, item: Json| {
+            items.insert(at, item);
+            items
+        };
+        for (live, wanted, at_least) in [
+            (with(equal(), 700, json!({"type": "B"})), with(equal(), 900, json!({"type": "C"})), COUNT),
+            (equal(), equal()[1..].to_vec(), COUNT - 1),
+            (numbered.clone(), equal(), COUNT),
+            (numbered, equal()[1..].to_vec(), 1),
+        ] {
+            let compared = std::cell::Cell::new(0);
+            let is_same = |live: &Json, wanted: &Json| {
+                compared.set(compared.get() + 1);
+                is_named(live, wanted)
+            };
+            let unnamed = |live: &Json, wanted: &Json| (usize::from(live != wanted), 0);
+            let aligned = align(&live, &wanted, &Json::clone, &is_same, &unnamed);
+            assert!(aligned.iter().flatten().count() >= at_least, "{}", aligned.iter().flatten().count());
+            assert!(compared.get() <= COMPARED + 2 * COUNT, "{} comparisons", compared.get());
         }
     }
 
