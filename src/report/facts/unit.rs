@@ -150,9 +150,12 @@ fn differences(
                 let path = format!("{path}[{}]", new.or(*old).unwrap_or_default());
                 differences(&path, described, old.map(|at| &before[at]), wanted, edits);
             }
-            edits.extend(moved(&pairs).map(|(old, new)| {
-                let at = |number: usize| Some(format!("at [{number}]"));
-                ValueEdit::new(format!("{path}[{new}]"), at(old), at(new))
+            edits.extend(moved(&pairs).map(|Move { old, new, past }| {
+                let name = |at: usize| item_name(&after[at]).map(|name| format!("{name} ")).unwrap_or_default();
+                let past = past.filter(|_| old == new).map(|(side, at)| format!(", {side} {}[{at}]", name(at)));
+                let from = format!("{}at [{old}]", name(new));
+                let to = format!("at [{new}]{}", past.unwrap_or_default());
+                ValueEdit::new(format!("{path}[{new}]"), Some(from), Some(to))
             }));
         }
         (before, after) => {
@@ -195,14 +198,32 @@ fn paired(before: &[Json], after: &[Json], are_references: bool) -> Vec<Pair> {
     operations.iter().flat_map(pairs).collect()
 }
 
-/// The pairs whose items changed places, with the others in their order: as few as can be.
-fn moved(pairs: &[Pair]) -> impl Iterator<Item = (usize, usize)> {
+/// An item that changed its place among the others.
+struct Move {
+    old: usize,
+    new: usize,
+    /// One of the others on whose other side it is now, and which side that is.
+    past: Option<(&'static str, usize)>,
+}
+
+/// The items that changed places, with the others in their order: as few as can be. Those and their new numbers are the order.
+fn moved(pairs: &[Pair]) -> impl Iterator<Item = Move> {
     let both: Vec<(usize, usize)> = pairs.iter().filter_map(|(old, new)| old.zip(*new)).collect();
     let places: Vec<usize> = both.iter().map(|(old, _)| *old).collect();
-    let stays = in_order(&places);
-    let moves = both.into_iter().enumerate().filter(move |(at, _)| !stays.contains(at)).map(|(_, pair)| pair);
-    // Others may have changed places around it.
-    moves.filter(|(old, new)| old != new)
+    let in_order = in_order(&places);
+    let (stay, moved): (Vec<_>, Vec<_>) = both.into_iter().enumerate().partition(|(at, _)| in_order.contains(at));
+    moved.into_iter().map(move |(_, (old, new))| {
+        let followed = stay.partition_point(|(_, (stays, _))| *stays < old);
+        let follows = stay.partition_point(|(_, (_, stays))| *stays < new);
+        let (side, nearest) =
+            if follows < followed { ("before", Some(follows)) } else { ("after", follows.checked_sub(1)) };
+        Move { old, new, past: nearest.and_then(|at| stay.get(at)).map(|(_, (_, stays))| (side, *stays)) }
+    })
+}
+
+/// What an item of a list is called.
+fn item_name(item: &Json) -> Option<&str> {
+    item.get("metadata").unwrap_or(item).get("name").and_then(Json::as_str).filter(|name| !name.is_empty())
 }
 
 /// Which of the different numbers of a list are in order with each other, as many as can be.
@@ -362,13 +383,40 @@ mod tests {
                 "spec.rules[0].spec.text (none) -> 3",
             ]
         );
-        assert_eq!(of(&[a, b, c], &[c, a, b]), ["spec.rules[0] at [2] -> at [0]"]);
-        assert_eq!(of(&[a, b, c], &[c, b, a]), ["spec.rules[0] at [2] -> at [0]"]);
+        assert_eq!(of(&[a, b, c], &[c, a, b]), ["spec.rules[0] c at [2] -> at [0]"]);
+        assert_eq!(
+            of(&[a, b, c], &[c, b, a]),
+            ["spec.rules[0] c at [2] -> at [0]", "spec.rules[1] b at [1] -> at [1], before a [2]"]
+        );
         assert_eq!(
             of(&[a, b, c], &[b, c]),
             ["spec.rules[0].metadata.name a -> (none)", "spec.rules[0].spec.text 1 -> (none)"]
         );
         assert_eq!(of(&[a, b], &[a, b]), Vec::<String>::new());
+    }
+
+    /// Every list of some of these items, each at most once.
+    fn lists(items: &[&'static str]) -> Vec<Vec<&'static str>> {
+        let mut lists = vec![Vec::new()];
+        for (at, first) in items.iter().enumerate() {
+            let others = [&items[..at], &items[at + 1..]].concat();
+            lists.extend(self::lists(&others).into_iter().map(|rest| [vec![*first], rest].concat()));
+        }
+        lists
+    }
+
+    #[test]
+    fn no_two_orders_of_a_list_are_shown_alike() {
+        let list = |names: &[&str]| names.iter().map(|name| json!({"metadata": {"name": name}})).collect::<Json>();
+        let mut shown = std::collections::HashMap::new();
+        for wanted in lists(&["a", "b", "c", "d", "new"]) {
+            let edits = edits("rate_limiter_policy", "rules", list(&["a", "b", "c", "d"]), list(&wanted));
+            assert!(!edits.is_empty() || wanted == ["a", "b", "c", "d"], "{wanted:?}");
+            if let Some(other) = shown.insert(edits, wanted.clone()) {
+                panic!("{wanted:?} and {other:?}");
+            }
+        }
+        assert_eq!(shown.len(), 326);
     }
 
     #[test]
