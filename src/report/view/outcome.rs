@@ -462,11 +462,17 @@ pub fn incomplete(plan: &Plan) -> Blocks<'_> {
     let is_about = |(list, scope): &(&Scope, &ScopeState)| {
         list.kind.is_endpoint() || scope.definitions > 0 || matches!(scope.read, ScopeRead::Unknown { .. })
     };
+    let written = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate);
+    let keys = written.map(|change| &change.key).chain(plan.blocked.iter().map(|held| &held.key));
+    let mut differing: BTreeMap<Scope, usize> = BTreeMap::new();
+    keys.for_each(|key| *differing.entry(key.into()).or_default() += 1);
     let scopes = plan.scope.iter().filter(is_about).map(|(list, scope)| {
+        // What goes has no definition.
+        let all = scope.definitions.max(scope.in_sync + differing.get(list).unwrap_or(&0));
         let status = match scope.read {
             ScopeRead::Unknown { .. } => line!["unknown"],
-            ScopeRead::Complete { .. } if scope.in_sync == scope.definitions => line!["in sync (", scope.in_sync, ")"],
-            ScopeRead::Complete { .. } => line![scope.in_sync, " of ", scope.definitions, " in sync"],
+            ScopeRead::Complete { .. } if scope.in_sync == all => line!["in sync (", all, ")"],
+            ScopeRead::Complete { .. } => line![scope.in_sync, " of ", all, " in sync"],
         };
         line![code(list.to_string()), ": ", status]
     });

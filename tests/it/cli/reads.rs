@@ -32,6 +32,15 @@ fn nothing_is_concluded(action: &str) {
 }
 
 #[test]
+fn beside_a_read_that_is_not_complete_what_goes_is_not_in_sync() {
+    let (_service, stage) =
+        after_an_apply("rules: [{operation: endpoint-list, namespace: pay, partial: {missing: 1}}]");
+    for command in ["plan .", "drift ."] {
+        stage.run(command).code(5).stdout_contains("pay: unknown   shop: 1 of 2 in sync\n").does_not_say("in sync (");
+    }
+}
+
+#[test]
 fn a_list_with_errors_in_it_plans_no_deletes() {
     nothing_is_concluded("partial: {missing: 1}");
 }
