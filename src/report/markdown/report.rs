@@ -27,6 +27,8 @@ const MISSES: usize = 40;
 const FOR_CREATES: usize = 400;
 /// One of several changes takes at most this part of the room where not all of its values fit.
 const SHARE: usize = 4;
+/// The names of one of several edits take at most this part of it where not all of them fit.
+const SHARE_OF_NAMES: usize = 2;
 /// What a report says that leaves out notes, or what is acknowledged.
 const NOT_ALL: &str = "Not all notes are shown. ";
 /// What is instead of values that do not fit.
@@ -230,7 +232,10 @@ fn plan(view: &View<'_>, options: &TextView, parts: &[(Part, Vec<Item<'_>>)], mu
 fn replaces(parts: &[(Part, Vec<Item<'_>>)], room: &mut Room, is_open: bool) -> usize {
     let (mut shown, mut misses) = (0, 0);
     let (mut texts, mut left) = (vec![String::new(); parts.len()], room.left);
-    for (at, fold) in folds(parts) {
+    let folds = folds(parts);
+    let has_creates = parts.iter().flat_map(|(_, items)| items).any(|item| item.rank() == Rank::Create);
+    let is_only = folds.len() == 1 && !has_creates;
+    for (at, fold) in folds {
         let heading = match parts[at].0 {
             _ if !texts[at].is_empty() => "",
             Part::ThisChange if parts.len() == 1 => "#### Changes\n\n",
@@ -243,13 +248,16 @@ fn replaces(parts: &[(Part, Vec<Item<'_>>)], room: &mut Room, is_open: bool) -> 
         }
         let room = left - heading.len();
         let rest = room.saturating_sub(FOR_CREATES);
+        let most = if fold.len() == 1 || is_only { rest } else { rest / SHARE_OF_NAMES };
+        let whole = block(fold, &diff(fold, usize::MAX), is_open, room);
         let first = || {
-            let frame = block(fold, "", is_open, usize::MAX).map_or(0, |(frame, _)| frame.len());
+            let frame = block(&fold[..1], "", is_open, usize::MAX).map_or(0, |(frame, _)| frame.len());
             let share = if is_open { rest } else { rest / SHARE };
-            block(fold, &diff(fold, share.saturating_sub(frame)), is_open, rest)
+            block(fold, &diff(fold, share.saturating_sub(frame)), is_open, most)
         };
         let named = || block(fold, TOO_LONG, is_open, rest);
-        match block(fold, &diff(fold, usize::MAX), is_open, room).or_else(first).or_else(named) {
+        let is_whole = whole.as_ref().is_some_and(|(_, named)| *named == fold.len());
+        match if is_whole { whole } else { first().or(whole).or_else(named) } {
             None => misses += 1,
             Some((block, named)) => {
                 left -= heading.len() + block.len();

@@ -5,9 +5,11 @@ use pulldown_cmark::{CodeBlockKind, Event, Options as Reading, Parser, Tag, TagE
 use super::super::sample_tests::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
+use crate::model::Name;
 use crate::model::policy::{Direction, SettingChange};
 use crate::plan::{
-    Action, ActionKind, Attribution, Cause, Digest, GuardName, Plan, PlanSource, RecordedConsent, ScopeRead,
+    Action, ActionKind, Attribution, Cause, Change, Digest, FieldChange, GuardName, Plan, PlanSource, RecordedConsent,
+    ScopeRead,
 };
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, StackReport};
 use crate::report::line::digits;
@@ -240,6 +242,29 @@ fn what_can_hurt_most_is_shown_first_and_creates_become_a_table_under_a_budget()
     ];
     assert!(order.map(at).is_sorted(), "{:?} in {text}", order.map(at));
     assert!(text.contains("with the same edit"), "{text}");
+}
+
+#[test]
+fn the_names_of_one_edit_leave_room_for_other_changes() {
+    let mut plan = sample_tests::plan(600, false);
+    let is_replace = |change: &Change| matches!(change.action, Action::Replace { .. });
+    let one = plan.changes.iter().find(|change| is_replace(change)).expect("a replace").clone();
+    let other = |name: String, edit: &dyn Fn(&mut FieldChange)| {
+        let mut change = one.clone();
+        change.key.name = Name::parse(&name).expect("a name");
+        if let Action::Replace { fields, .. } = &mut change.action {
+            fields.iter_mut().for_each(edit);
+        }
+        change
+    };
+    plan.changes.retain(|change| change.action.kind() == ActionKind::Create);
+    let same = (0..900).map(|at| other(format!("same-{at}"), &|_| ()));
+    let apart = (0..10).map(|at| other(format!("apart-{at}"), &|field| field.after = format!("value {at}").into()));
+    plan.changes.extend(same.chain(apart).collect::<Vec<_>>());
+    let text = of_plan(&plan, &options(20_000));
+    assert!(text.contains("same-0") && !text.contains("same-899"), "{text}");
+    assert!((0..10).all(|at| text.contains(&format!("apart-{at}"))), "{text}");
+    assert!(text.contains("#### 120 creates\n\n| create |"), "{text}");
 }
 
 #[test]
