@@ -115,7 +115,8 @@ impl ValueEdit {
 
     /// Whether the edit is better read by lines.
     pub fn is_long(&self) -> bool {
-        let is_long = |text: &String| text.contains('\n') || text.chars().count() > LONG;
+        let is_long =
+            |text: &String| text.contains('\n') || text.chars().count() > LONG || text.contains(is_right_to_left);
         self.before.iter().chain(&self.after).any(is_long)
     }
 
@@ -149,6 +150,12 @@ impl ValueEdit {
         }
         lines
     }
+}
+
+/// Whether a character is of a script that is read from right to left: of two such texts on one line, each reader sees the
+/// second one first.
+fn is_right_to_left(character: char) -> bool {
+    matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
 /// A value on one line that cannot be taken for another one, or for none.
@@ -206,6 +213,15 @@ mod tests {
     use crate::model::{Field, Json, STACK, SourceLocation};
     use crate::plan::{Cause, Plan};
     use crate::report::{Format, Report, TextView, render, sample_tests};
+
+    #[test]
+    fn no_arrow_is_drawn_between_texts_from_right_to_left() {
+        let edit = |before: &str, after: &str| {
+            ValueEdit::new("description".to_owned(), Some(before.to_owned()), Some(after.to_owned())).is_long()
+        };
+        assert!(edit("בוקר טוב", "שלום עולם") && edit("good morning", "صباح الخير"));
+        assert!(!edit("grüß Gott", "日本語"));
+    }
 
     #[test]
     fn values_that_differ_are_never_drawn_alike() {

@@ -204,9 +204,11 @@
         if (index) box.append(', ');
         box.append(element('b', '', edit.n));
         if (gone.length > 1 || come.length > 1 || edit.l.length > gone.length + come.length) return;
-        const value = (lines) => (lines.length ? lines[0][1] || '(empty)' : '(none)');
+        // A script from right to left does not turn the line around.
+        const value = (lines) => element('bdi', '', lines.length ? lines[0][1] || '(empty)' : '(none)');
         // An arrow means what an apply does; a check only names both sides.
-        box.append(looks ? ` ${data.sides[0]} ${value(gone)}, ${data.sides[1]} ${value(come)}` : ` ${value(gone)} → ${value(come)}`);
+        if (looks) box.append(` ${data.sides[0]} `, value(gone), `, ${data.sides[1]} `, value(come));
+        else box.append(' ', value(gone), ' → ', value(come));
       });
     } else box.textContent = change.p || change.t || '';
     box.title = box.textContent;
