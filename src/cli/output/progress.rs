@@ -91,8 +91,10 @@ fn draw(bar: &ProgressBar, output: &Output, event: RunEvent<'_>) {
             let wait = wait.as_secs_f64();
             show(&format!("{key} ({reason}, waiting {wait:.1} s)"));
         }
+        // What was not tried is not a part of what was made.
+        RunEvent::Finished { step, .. } if matches!(step.result, ChangeResult::Skipped { .. }) => {}
         RunEvent::Finished { step, .. } => {
-            if !step.result.is_done() && !matches!(step.result, ChangeResult::Skipped { .. }) {
+            if !step.result.is_done() {
                 output.rendered_message(&progress_line(event, &output.messages).unwrap_or_default());
             }
             bar.inc(1);
