@@ -239,9 +239,8 @@ pub async fn edit(
             return Err(DdosEditError::Moved { id: neutral(&shown.id, 100), now: Box::new(now) });
         }
         let request = edit.request(turn.reader().layout(), namespace, &now);
-        let unbuilt = |error| DdosEditError::Unconfirmed(ApiError::unbuilt(Operation::DdosEdit, "DDoS event", &error));
-        let request = request.map_err(unbuilt)?;
-        match turn.change(&request, &mut tried).await {
+        let request = request.map_err(|error| ApiError::unbuilt(Operation::DdosEdit, "DDoS event", &error));
+        match turn.change(request, &mut tried).await {
             Ok(()) => return Ok(()),
             Err(WriteFailure { again: Some(after), .. }) => writer.reader().wait(after).await,
             Err(WriteFailure { error, again: None }) => return Err(DdosEditError::Unconfirmed(error)),

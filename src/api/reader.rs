@@ -232,39 +232,30 @@ impl WriteTurn {
     ///
     /// # Errors
     /// [`ApiError::certainty`] shows whether it can have taken effect all the same.
-    pub(super) async fn change(self, request: &Request, tried: &mut AttemptHistory) -> Result<(), WriteFailure> {
+    pub(super) async fn change(
+        self,
+        request: Result<Request, ApiError>,
+        tried: &mut AttemptHistory,
+    ) -> Result<(), WriteFailure> {
         let request_id = self.reader.request_id();
-        let departure = WriteDeparture { request_id: &request_id, clearance: &|| true, tried };
-        self.confirmed(request, None, departure).await
+        self.send(None, request, WriteDeparture { request_id: &request_id, clearance: &|| true, tried }).await
     }
 
-    /// Sends a write of the object `key`, as [`objects`] makes it.
+    /// Sends a write, of an object with its key as [`objects`] makes it. A good status without the body that the operation
+    /// promises may come from something in between, or be about something else, so it is a failure of unknown effect.
     ///
     /// # Errors
     /// [`ApiError::certainty`] shows whether it can have taken effect all the same.
     pub async fn send(
         self,
-        key: &Key,
+        key: Option<&Key>,
         request: Result<Request, ApiError>,
         departure: WriteDeparture<'_>,
     ) -> Result<(), WriteFailure> {
-        let request = request.map_err(|error| WriteFailure { error, again: None })?;
-        self.confirmed(&request, Some(key), departure).await
-    }
-
-    /// A good status without the body that the operation promises may come from something in between, or be about
-    /// something else, so it is a failure of unknown effect.
-    async fn confirmed(
-        &self,
-        request: &Request,
-        key: Option<&Key>,
-        departure: WriteDeparture<'_>,
-    ) -> Result<(), WriteFailure> {
-        let id = departure.request_id;
-        let answer = self.reader.client.send_write(request, self.reader.turn.as_deref(), departure).await?;
-        answer.acknowledges(request.operation, key).map_err(|failure| WriteFailure {
-            error: ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) },
-            again: None,
-        })
+        let (id, failed) = (departure.request_id, |error| WriteFailure { error, again: None });
+        let request = request.map_err(failed)?;
+        let answer = self.reader.client.send_write(&request, self.reader.turn.as_deref(), departure).await?;
+        let acknowledged = answer.acknowledges(request.operation, key);
+        acknowledged.map_err(|failure| failed(ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) }))
     }
 }

@@ -77,6 +77,6 @@ impl WriteTurn for HttpTurn<'_> {
             WriteRequest::Replace { body } => objects::replace(layout, key, &self.unsealed(body)),
             WriteRequest::Delete { referred } => objects::delete(layout, key, *referred),
         };
-        self.turn.send(key, request, departure).await
+        self.turn.send(Some(key), request, departure).await
     }
 }

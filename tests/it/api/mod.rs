@@ -38,7 +38,7 @@ fn departure(tried: &mut AttemptHistory) -> WriteDeparture<'_> {
 }
 
 async fn once(writer: &Writer, key: &Key, request: Result<Request, ApiError>) -> Result<(), ApiError> {
-    let sent = writer.turn(0).await.send(key, request, departure(&mut AttemptHistory::default())).await;
+    let sent = writer.turn(0).await.send(Some(key), request, departure(&mut AttemptHistory::default())).await;
     sent.map_err(|failure| failure.error)
 }
 
@@ -59,7 +59,7 @@ impl OneTry for Writer {
 /// Sends a delete that the service is to refuse where others refer to the object.
 async fn send_delete(turn: WriteTurn, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
     let request = objects::delete(turn.reader().layout(), &cart(), ReferredDelete::Refused);
-    turn.send(&cart(), request, departure).await
+    turn.send(Some(&cart()), request, departure).await
 }
 
 /// A client with the server that it talks to, and the waits that it made.
