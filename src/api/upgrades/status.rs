@@ -31,16 +31,14 @@ pub enum UpgradeState {
 impl UpgradeState {
     /// The status with this word, in any case and with any separator (API.md 8.2).
     pub fn from_text(text: &str) -> Self {
-        let word: String = text.chars().filter(char::is_ascii_alphabetic).collect();
-        match word.to_ascii_uppercase().as_str() {
-            "UNKNOWN" => UpgradeState::Unknown,
-            _ if text.trim().is_empty() => UpgradeState::Unknown,
-            "SCHEDULED" => UpgradeState::Scheduled,
-            "INPROGRESS" => UpgradeState::InProgress,
-            "COMPLETED" => UpgradeState::Completed,
-            "FAILED" => UpgradeState::Failed,
-            "SKIPPED" => UpgradeState::Skipped,
-            _ => UpgradeState::Other(neutral(text, 60)),
+        let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
+        let is_it = |state: &Self| letters(state.as_str()).eq_ignore_ascii_case(&letters(text));
+        let documented =
+            [Self::Unknown, Self::Scheduled, Self::InProgress, Self::Completed, Self::Failed, Self::Skipped];
+        match documented.into_iter().find(is_it) {
+            Some(state) => state,
+            None if text.trim().is_empty() => Self::Unknown,
+            None => Self::Other(neutral(text, 60)),
         }
     }
 
