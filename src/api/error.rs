@@ -86,7 +86,7 @@ pub enum Failure {
 }
 
 /// An answer with a status that is not a success.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ErrorStatus {
     /// The HTTP status.
     pub status: u16,
@@ -264,14 +264,8 @@ mod tests {
     }
 
     fn refusal(status: u16, code: Option<i64>, message: &str) -> Failure {
-        Failure::Status(Box::new(ErrorStatus {
-            status,
-            code,
-            message: message.to_owned(),
-            details: String::new(),
-            retry_after: None,
-            html: false,
-        }))
+        let message = message.to_owned();
+        Failure::Status(Box::new(ErrorStatus { status, code, message, ..ErrorStatus::default() }))
     }
 
     #[test]

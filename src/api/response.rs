@@ -203,14 +203,8 @@ fn refusal(
     let sent = SentSecrets::of(request);
     let clean = |text: &str, longest| neutral(&sent.scrub(masked(text, secret)), longest);
     let html = is_html(headers, body);
-    let mut refusal = ErrorStatus {
-        status: status.as_u16(),
-        code: None,
-        message: String::new(),
-        details: String::new(),
-        retry_after: retry_after(headers),
-        html,
-    };
+    let (status, retry_after) = (status.as_u16(), retry_after(headers));
+    let mut refusal = ErrorStatus { status, retry_after, html, ..ErrorStatus::default() };
     if html {
         refusal.message = "an HTML page".to_owned();
     } else if let Ok(parsed) = serde_json::from_slice::<ErrorBody>(body) {

@@ -101,14 +101,8 @@ mod tests {
     use crate::api::error::ErrorStatus;
 
     fn status(status: u16, retry_after: Option<u64>) -> Failure {
-        Failure::Status(Box::new(ErrorStatus {
-            status,
-            code: None,
-            message: String::new(),
-            details: String::new(),
-            retry_after: retry_after.map(Duration::from_secs),
-            html: false,
-        }))
+        let retry_after = retry_after.map(Duration::from_secs);
+        Failure::Status(Box::new(ErrorStatus { status, retry_after, ..ErrorStatus::default() }))
     }
 
     fn cut() -> Failure {

@@ -112,15 +112,7 @@ pub(super) fn status(code: u16) -> Failure {
         409 => Some(6),
         _ => None,
     };
-    let message = String::new();
-    Failure::Status(Box::new(ErrorStatus {
-        status: code,
-        code: grpc,
-        message,
-        details: String::new(),
-        retry_after: None,
-        html: false,
-    }))
+    Failure::Status(Box::new(ErrorStatus { status: code, code: grpc, ..ErrorStatus::default() }))
 }
 
 pub(super) fn cut() -> Failure {
