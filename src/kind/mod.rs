@@ -117,7 +117,7 @@ pub struct Message {
     pub is_reference: bool,
     /// Where each field is.
     places: HashMap<&'static str, usize, FixedState>,
-    /// The group of each field.
+    /// Which of its groups each field is in.
     grouped: Vec<Option<usize>>,
     hides: OnceLock<bool>,
     refers: OnceLock<bool>,
@@ -471,11 +471,6 @@ impl Message {
         self.places.get(key).copied()
     }
 
-    /// Which of its groups the field at this place is in.
-    fn group_at(&self, field: usize) -> Option<usize> {
-        self.grouped[field]
-    }
-
     /// The field with this key in snake case.
     pub fn field(&self, key: &str) -> Option<&Field> {
         self.fields.get(self.place(key)?)
@@ -522,7 +517,7 @@ impl Message {
 
     /// The group that this key is a member of.
     pub fn group_of(&self, key: &str) -> Option<&Group> {
-        self.groups.get(self.group_at(self.place(key)?)?)
+        self.groups.get(self.grouped[self.place(key)?]?)
     }
 
     /// The keys of which one excludes the others, where this key is one of them.

@@ -26,7 +26,7 @@ fn units_of(spec: &Message, value: &Json) -> Result<Vec<(&'static str, Box<str>)
     let mut text = Vec::with_capacity(256);
     for (at, field) in spec.fields.iter().enumerate() {
         text.clear();
-        let unit = match spec.group_at(at) {
+        let unit = match spec.grouped[at] {
             Some(group) => {
                 text.push(b'{');
                 level.entry(at, &mut text)?;
@@ -114,7 +114,7 @@ impl<'a> Level<'a> {
             }
         }
         for (at, option) in message.fields.iter().enumerate() {
-            let (Some(value), Some(group)) = (level.given[at], message.group_at(at)) else { continue };
+            let (Some(value), Some(group)) = (level.given[at], message.grouped[at]) else { continue };
             if says_nothing(option, value) && !level.is_chosen(option, value) {
                 continue;
             }
@@ -173,7 +173,7 @@ impl<'a> Level<'a> {
     /// Writes the value of a field; whether there is one.
     fn value(&self, at: usize, out: &mut Vec<u8>) -> Result<bool, Fault> {
         let (message, field) = (self.message, &self.message.fields[at]);
-        let group = message.group_at(at);
+        let group = message.grouped[at];
         if group.is_some_and(|group| self.chosen[group].is_none_or(|chosen| chosen.name != field.name)) {
             return Ok(false);
         }
