@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::compare::{Open, each_aligned, live_of, open};
-use super::fills::{unfill, unfill_message};
+use super::fills::{unfill, unfill_message, without_fills};
 use super::hidden::is_hidden;
 use super::spec::{is_zero_of, keys_of, value_of};
 use super::walk::{Keys, each_message_mut};
@@ -93,18 +93,11 @@ impl Taker<'_> {
         over
     }
 
-    /// A live value that the definition does not have yet.
-    fn fresh(&self, message: &Message, live: &Json) -> Json {
-        let mut fresh = live.clone();
-        unfill(message, &mut fresh, self.tenant);
-        fresh
-    }
-
     fn field(&self, field: &Field, live: &Json, written: &Json) -> Json {
         if self.taken == Taken::Named {
             return each_aligned(field, live, written, |message, live, before| match before {
                 Some(before) => self.one(message, live, before),
-                None => self.fresh(message, live),
+                None => without_fills(message, live.clone(), self.tenant),
             });
         }
         let (mut over, mut lives) = (written.clone(), live_of(field, live, written).into_iter());
@@ -129,7 +122,7 @@ impl Taker<'_> {
             (true, Taken::Named) if one.get("name") == before.get("name") => {
                 before.iter().map(|(key, value)| (key.clone(), one.get(key).unwrap_or(value).clone())).collect()
             }
-            (true, Taken::Named) => self.fresh(message, live),
+            (true, Taken::Named) => without_fills(message, live.clone(), self.tenant),
         }
     }
 }
