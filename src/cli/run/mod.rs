@@ -18,8 +18,8 @@ use crate::cli::commits::secrets;
 use crate::cli::output::progress::RunProgress;
 use crate::cli::prelude::*;
 use crate::cli::{
-    CommandError, CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions,
-    aside, file, output, plan_errors, policy, settings,
+    CommandResult as _, Connection, Context, ExitStatus, LiveSource, Result, Session, SessionOptions, aside, file,
+    output, plan_errors, policy, settings,
 };
 use crate::gate;
 use crate::journal::{self, Journal};
@@ -161,8 +161,7 @@ impl<'a> PendingRun<'a> {
                 format!("to apply anyway: set `{setting}: warn`{first}, and plan again")
             }
         });
-        let error = error!(Refused, "{}", texts.join("; ")).hint("nothing was sent");
-        Err(hints.fold(error, CommandError::hint))
+        Err(error!(Refused, "{}", texts.join("; ")).hint("nothing was sent").hint_each(hints))
     }
 
     /// Makes the changes of the approved plan. Where it `is_later`, because a person was asked or other stacks were applied
