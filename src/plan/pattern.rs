@@ -40,6 +40,8 @@ pub(super) struct Pattern {
     pub(super) text: String,
     kind: Option<GlobMatcher>,
     glob: GlobMatcher,
+    /// The one `namespace/name` that it matches: many of those are compared with many keys.
+    literal: Option<String>,
     pub(super) reach: Reach,
 }
 
@@ -63,7 +65,8 @@ impl Pattern {
             None => (None, text),
         };
         let glob = pattern(rest)?;
-        Ok(Self { text: text.to_owned(), kind, reach: Reach::of(glob.glob()), glob })
+        let literal = (!rest.contains(['*', '?', '[', ']', '{', '}', '\\'])).then(|| rest.to_owned());
+        Ok(Self { literal, text: text.to_owned(), kind, reach: Reach::of(glob.glob()), glob })
     }
 
     pub(super) fn is_of(&self, kind: KindName) -> bool {
@@ -71,7 +74,12 @@ impl Pattern {
     }
 
     pub(super) fn matches(&self, key: &Key) -> bool {
-        self.is_of(key.kind) && self.glob.is_match(format!("{}/{}", key.namespace, key.name))
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        self.is_of(key.kind)
+            && match &self.literal {
+                Some(text) => text.strip_prefix(namespace).and_then(|rest| rest.strip_prefix('/')) == Some(name),
+                None => self.glob.is_match(format!("{namespace}/{name}")),
+            }
     }
 }
 
@@ -170,6 +178,21 @@ mod tests {
             let found: Vec<&str> = reached(glob);
             assert_eq!(found, wanted, "{glob}");
         }
+    }
+
+    #[test]
+    fn a_text_without_a_wildcard_matches_what_its_glob_matches() {
+        let keys = ["shop/a", "shop/ab", "sho/pa", "origin_pool:shop/a"].map(|key| Key::parse(key).expect("a key"));
+        for text in ["shop/a", "shop", "a", "/a", "shop/", "shop//a", "shop/a/", "", "origin_pool:shop/a", "o*:shop/a"]
+        {
+            let pattern = Pattern::new(text).expect("a pattern");
+            assert!(pattern.literal.is_some(), "{text}");
+            let glob = Pattern { literal: None, ..pattern.clone() };
+            for key in &keys {
+                assert_eq!(pattern.matches(key), glob.matches(key), "{text}: {key}");
+            }
+        }
+        assert!(Pattern::new("shop/a?").expect("a pattern").literal.is_none());
     }
 
     #[test]
