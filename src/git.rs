@@ -10,19 +10,23 @@
 
 mod find;
 mod history;
+mod index;
 mod object;
 mod process;
 mod view;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use find::{RepositoryPaths, is_empty_directory};
 pub use history::{ChangedFile, HistoryCommit};
+use index::Index;
 use process::{CallLimits, CallOutput, Program};
 use view::PrivateView;
+
+use crate::file::limit;
 
 /// The largest list of entries or commits, in bytes.
 const LARGEST_LIST: u64 = 512 * 1024 * 1024;
@@ -108,6 +112,8 @@ pub struct Repository {
     machine: GitEnvironment,
     view: PrivateView,
     found: RepositoryPaths,
+    /// What the index of the working tree says, once it was read.
+    index: OnceLock<Index>,
     /// What was answered, by the question: a command asks the same of one state, and not twice.
     answers: Mutex<BTreeMap<Vec<String>, String>>,
     /// The last list of entries: it can be long, and the same one is asked for again.
@@ -154,7 +160,7 @@ pub struct TreeEntry {
 /// directory below it is a reason if its path from there can be a submodule's.
 pub fn may_lack_files(directory: &Path, can_be_submodule: impl Fn(&str) -> bool) -> Option<String> {
     let found = RepositoryPaths::search(directory).ok()?;
-    found.may_lack(&found.prefix, can_be_submodule)
+    found.may_lack(&found.prefix, &found.index(), can_be_submodule)
 }
 
 impl Repository {
@@ -169,7 +175,7 @@ impl Repository {
         found.check_owner(directory, view.owner())?;
         let machine = machine.clone();
         let (answers, listed, read) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let repository = Self { program, machine, view, found, answers, listed, read };
+        let repository = Self { program, machine, view, found, index: OnceLock::new(), answers, listed, read };
         if repository.view.has_extensions(&repository.found) {
             repository.view.take_settings(&repository.found, &repository.program)?;
         }
@@ -186,25 +192,35 @@ impl Repository {
         &self.found.prefix
     }
 
+    /// Whether its settings say that the working tree is sparse.
+    pub fn is_sparse(&self) -> bool {
+        self.found.is_sparse()
+    }
+
     /// What the last commit has below a directory (as for [`Repository::entries`]) and the working tree lacks, although
-    /// nobody deleted it: what a sparse one leaves out (`git sparse-checkout`), submodules that nobody fetched, and the same
-    /// in those that somebody did.
+    /// nobody deleted it: files for which git does not look (`git sparse-checkout`, `git update-index --skip-worktree`),
+    /// symbolic links that were checked out as files with the path in them, submodules that nobody fetched, and the same in
+    /// those that somebody did.
     ///
     /// # Errors
     /// Those of [`Repository::entries`].
     pub fn left_out(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
         let is_sparse = self.found.is_sparse();
-        let may_lack =
-            crate::file::exists(&self.top().join(".gitmodules")) || self.found.may_lack(below, |_| true).is_some();
+        let index = self.index.get_or_init(|| self.found.index());
+        let may_lack = crate::file::exists(&self.top().join(".gitmodules"))
+            || self.found.may_lack(below, index, |_| true).is_some();
         let head = match may_lack.then(|| self.ask(&question(HEAD))) {
             Some(Err(error)) if !self.found.is_unborn() => return Err(error),
             Some(Ok(head)) => head,
             _ => return Ok(Vec::new()),
         };
+        let entries = self.entries(&head, below)?;
+        let texts = self.texts_of_links(&entries)?;
         let mut lacking = Vec::new();
-        for entry in self.entries(&head, below)?.iter() {
+        for entry in entries.iter() {
             let (place, is_submodule) = (self.top().join(&entry.path), entry.kind == EntryKind::Submodule);
-            if is_submodule && is_empty_directory(&place) || is_sparse && place.symlink_metadata().is_err() {
+            let is_unseen = || place.symlink_metadata().is_err() && (is_sparse || index.hides(&entry.path));
+            if is_submodule && is_empty_directory(&place) || is_unseen() || texts.contains(entry.path.as_str()) {
                 lacking.push(entry.clone());
             } else if is_submodule {
                 let inner = Self::open(&place, &self.machine).ok();
@@ -216,6 +232,15 @@ impl Repository {
             }
         }
         Ok(lacking)
+    }
+
+    /// The paths of symbolic links that are files with their targets in the working tree.
+    fn texts_of_links<'e>(&self, entries: &'e [TreeEntry]) -> Result<BTreeSet<&'e str>, GitError> {
+        let is_file = |entry: &&TreeEntry| entry.kind == EntryKind::Link && self.found.is_file_for_link(&entry.path);
+        let files: Vec<&TreeEntry> = entries.iter().filter(is_file).collect();
+        let text = |path: &str| crate::file::read(&self.top().join(path), limit::DEFINITIONS).ok();
+        let targets = files.iter().map(|file| file.path.as_str()).zip(self.contents(&files)?);
+        Ok(targets.filter(|(path, target)| text(path).as_ref() == Some(target)).map(|(path, _)| path).collect())
     }
 
     /// The commit of the working tree.

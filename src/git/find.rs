@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use walkdir::DirEntry;
 
 use super::GitError;
+use super::index::Index;
 use crate::file::{self, MOST_ENTRIES, Walk, WalkError, owner};
 
 /// Bytes of a file that only points to a directory.
@@ -77,9 +78,15 @@ impl RepositoryPaths {
         Ok(())
     }
 
-    /// Why the working tree may lack what its commit has below a directory: it is sparse, or has an empty directory, which
-    /// may be the place of a submodule if its path from there can be one.
-    pub(super) fn may_lack(&self, below: &str, can_be_submodule: impl Fn(&str) -> bool) -> Option<String> {
+    /// Why the working tree may lack what its commit has below a directory: it is sparse, a file is not there for which git
+    /// does not look, a symbolic link is a file, or an empty directory may be the place of a submodule, if its path from there
+    /// can be one.
+    pub(super) fn may_lack(
+        &self,
+        below: &str,
+        index: &Index,
+        can_be_submodule: impl Fn(&str) -> bool,
+    ) -> Option<String> {
         let start = self.top.join(below);
         let reason = |entry: Result<DirEntry, WalkError>| {
             let entry = match entry {
@@ -93,6 +100,16 @@ impl RepositoryPaths {
         };
         if self.is_sparse() {
             return Some("the settings of the repository say that it is sparse".to_owned());
+        }
+        if index.is_unclear {
+            return Some("its index cannot be read".to_owned());
+        }
+        if let Some(path) = index.unseen_below(below).find(|path| !file::exists(&self.top.join(path))) {
+            return Some(format!("`{path}` is not there, and the index says that git is not to look for it"));
+        }
+        let is_file = |link: &&String| link.starts_with(below) && self.is_file_for_link(link);
+        if let Some(path) = index.links.iter().find(is_file) {
+            return Some(format!("`{path}` is a file in the place of a symbolic link"));
         }
         Walk::new(&start, MOST_ENTRIES, file::is_hidden_entry).find_map(reason)
     }
@@ -111,22 +128,32 @@ impl RepositoryPaths {
         !branch.ends_with(".invalid") && !file::exists(&self.common.join(&branch)) && !is_packed()
     }
 
-    /// Whether the settings say that it is sparse, the last one of them, in any way in which git writes a boolean.
+    /// Whether a regular file is at this path from the top, as a checkout without symbolic links writes one.
+    pub(super) fn is_file_for_link(&self, path: &str) -> bool {
+        self.top.join(path).symlink_metadata().is_ok_and(|found| found.is_file())
+    }
+
+    /// Whether the settings say that it is sparse, in any way in which git writes a boolean.
     pub(super) fn is_sparse(&self) -> bool {
+        self.setting("sparsecheckout").is_some_and(|value| !["", "false", "no", "off", "0"].contains(&value.as_str()))
+    }
+
+    /// What its index says.
+    pub(super) fn index(&self) -> Index {
+        let is_longer = self.setting("objectformat").is_some_and(|format| format == "sha256");
+        Index::read(&self.directory, if is_longer { 32 } else { 20 })
+    }
+
+    /// The last value of a setting, in lower case.
+    fn setting(&self, name: &str) -> Option<String> {
         let files = [self.common.join("config"), self.directory.join("config.worktree")];
         let texts = files.map(|file| file::read(&file, LARGEST_SETTINGS).unwrap_or_default());
-        let is_on = |line: &str| {
+        let value = |line: &str| {
             let setting = line.rsplit(']').next()?.split(['#', ';']).next()?;
             let (key, value) = setting.split_once('=').unwrap_or((setting, "true"));
-            let value = value.trim().trim_matches('"');
-            (key.trim() == "sparsecheckout").then(|| !["", "false", "no", "off", "0"].contains(&value))
+            (key.trim() == name).then(|| value.trim().trim_matches('"').to_owned())
         };
-        String::from_utf8_lossy(&texts.join(&b'\n'))
-            .to_lowercase()
-            .lines()
-            .filter_map(is_on)
-            .next_back()
-            .unwrap_or(false)
+        String::from_utf8_lossy(&texts.join(&b'\n')).to_lowercase().lines().filter_map(value).next_back()
     }
 }
 

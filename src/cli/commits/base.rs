@@ -9,6 +9,7 @@ use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackAtCommit, S
 use crate::cli::commits::blame;
 use crate::cli::context::{LackingError, LazyRepository};
 use crate::cli::prelude::*;
+use crate::cli::stacks::declared;
 use crate::cli::{CommandError, Context, ExitStatus, Result, Stack, settings};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{Loaded, is_definition_path, is_source};
@@ -45,16 +46,47 @@ pub fn check_whole(loaded: &Loaded, repository: &LazyRepository) -> Result<()> {
     let reads_below = |directory: &str| loaded.reads(&format!("{directory}/_"), true);
     refuse_lacking(repository, reads_below, |repository| {
         let prefix = repository.prefix();
-        let mut left_out = repository.left_out(prefix)?;
-        left_out.retain(|entry| {
+        let left_out = repository.left_out(prefix)?;
+        let links = if left_out.is_empty() { Vec::new() } else { links(repository)? };
+        let is_read = |path: &str| {
+            let is_read = |path: &str| loaded.reads(path, false);
+            let through = |(link, target): &(String, String)| {
+                path.strip_prefix(target.as_str()).is_some_and(|rest| is_read(&format!("{link}{rest}")))
+            };
+            is_source(path) && (is_read(path) || links.iter().any(through))
+        };
+        let may_be_directory = |path: &str, entry: &TreeEntry| {
+            let target = declared::target(entry, &repository.contents(&[entry])?.pop().unwrap_or_default());
+            let entries = repository.entries(&repository.head()?, "")?;
+            let is_it = |entry: &TreeEntry| entry.kind == EntryKind::File && Some(&entry.path) == target.as_ref();
+            Ok(reads_below(path) && !entries.iter().any(is_it))
+        };
+        let mut lacking = Vec::new();
+        for entry in left_out {
             let path = &entry.path[prefix.len()..];
-            match entry.kind {
+            let is_lacking = match entry.kind {
                 EntryKind::Submodule => reads_below(path),
-                EntryKind::File | EntryKind::Link => is_source(path) && loaded.reads(path, false),
-            }
-        });
-        Ok(left_out)
+                EntryKind::File => is_read(path),
+                EntryKind::Link => is_read(path) || may_be_directory(path, &entry)?,
+            };
+            lacking.extend(is_lacking.then_some(entry));
+        }
+        Ok(lacking)
     })
+}
+
+/// The links of the last commit below the directory that lead to another place in it: its definitions can be read through
+/// them where they are hidden or excluded.
+fn links(repository: &Repository) -> Result<Vec<(String, String)>, GitError> {
+    let prefix = repository.prefix();
+    let entries = repository.entries(&repository.head()?, prefix)?;
+    let links: Vec<&TreeEntry> = entries.iter().filter(|entry| entry.kind == EntryKind::Link).collect();
+    let contents = repository.contents(&links)?;
+    let place = |(link, contents): (&&TreeEntry, Vec<u8>)| {
+        let target = declared::target(link, &contents)?;
+        Some((format!("{}/", &link.path[prefix.len()..]), format!("{}/", target.strip_prefix(prefix)?)))
+    };
+    Ok(links.iter().zip(contents).filter_map(place).collect())
 }
 
 /// Refuses to write into a directory without settings of which the working tree lacks files: its definitions, the settings
@@ -99,10 +131,21 @@ fn refuse_lacking(
                 .hint("if `.gitmodules` does not name it, no clone contains its files: commit them to this repository")
                 .hint("if it contains none: `files: {exclude: [...]}` in trueup.yaml")
         }
-        EntryKind::File | EntryKind::Link => {
+        EntryKind::Link if repository.top().join(path).is_file() => error!(
+            Invalid,
+            "`{path}` is a symbolic link in the last commit, and in the working tree a file with its target"
+        )
+        .hint("to have the link: git config core.symlinks true, remove the file, and git checkout")
+        .hint("if it leads to no definitions: `files: {exclude: [...]}` in trueup.yaml"),
+        EntryKind::File | EntryKind::Link if repository.is_sparse() => {
             error!(Invalid, "the working tree is sparse and lacks `{path}` of the last commit")
                 .hint("to have all files of the stack: git sparse-checkout add, or disable")
                 .hint("if the file was deleted, commit that first")
+        }
+        EntryKind::File | EntryKind::Link => {
+            error!(Invalid, "the working tree lacks `{path}` of the last commit, and git does not look for it")
+                .hint("to have all files that were skipped: git sparse-checkout disable")
+                .hint("to have this one: git update-index --no-assume-unchanged, and git checkout")
         }
     })
 }

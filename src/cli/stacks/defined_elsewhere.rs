@@ -352,7 +352,7 @@ impl<'a> Service<'a> {
         (found, referrers)
     }
 
-    /// Those of `keys` that a file of another stack may define which a sparse working tree lacks, with that reason.
+    /// Those of `keys` that a file of another stack may define which the working tree lacks, with that reason.
     fn left_out(&self, context: &Context, repository: &Repository, keys: &[Key]) -> Vec<(Key, String)> {
         let found = || -> Result<_, GitError> {
             let mut files = repository.left_out("")?;
@@ -369,7 +369,8 @@ impl<'a> Service<'a> {
             let files: Vec<&TreeEntry> = files.iter().filter(is_of).collect();
             let (wanted, mut found) = (WantedKeys::new(keys), Vec::new());
             for (file, bytes) in files.iter().zip(repository.contents(&files)?) {
-                let reason = format!("`{}` may define it, and the sparse working tree lacks that file", file.path);
+                let sparse = if repository.is_sparse() { "sparse " } else { "" };
+                let reason = format!("`{}` may define it, and the {sparse}working tree lacks that file", file.path);
                 let may = wanted.defined_in(&file.path, &bytes).into_keys();
                 found.extend(may.map(|key| (key.clone(), reason.clone())));
             }

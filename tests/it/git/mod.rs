@@ -4,5 +4,6 @@
 mod absence;
 mod blame;
 mod histories;
+mod left_out;
 mod processes;
 mod programs;
