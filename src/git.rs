@@ -44,6 +44,9 @@ pub enum GitError {
     /// The directory is in no repository.
     #[error("`{}` is in no git repository", .0.display())]
     NoRepository(PathBuf),
+    /// The repository of the working tree is not here.
+    #[error("`{}` leads to no repository that can be read here", .0.display())]
+    OutOfReach(PathBuf),
     /// Somebody else put the repository there.
     #[error(
         "`{}` belongs neither to the owner of the definitions nor to the current user, so its history is not used: \
@@ -159,8 +162,14 @@ pub struct TreeEntry {
 /// Why the working tree may lack what its commit has below `directory`, as far as that is known without git; an empty
 /// directory below it is a reason if its path from there can be a submodule's.
 pub fn may_lack_files(directory: &Path, can_be_submodule: impl Fn(&str) -> bool) -> Option<String> {
-    let found = RepositoryPaths::search(directory).ok()?;
-    found.may_lack(&found.prefix, &found.index(), can_be_submodule)
+    match RepositoryPaths::search(directory) {
+        Ok(found) => found.may_lack(&found.prefix, &found.index(), can_be_submodule),
+        Err(GitError::OutOfReach(marker)) => Some(format!(
+            "make that repository readable here; or remove `{}`, if the directory has all its files",
+            marker.display()
+        )),
+        Err(_) => None,
+    }
 }
 
 impl Repository {
@@ -203,7 +212,7 @@ impl Repository {
     /// those that somebody did.
     ///
     /// # Errors
-    /// Those of [`Repository::entries`].
+    /// Those of [`Repository::entries`], or the repository of a submodule is out of reach.
     pub fn left_out(&self, below: &str) -> Result<Vec<TreeEntry>, GitError> {
         let is_sparse = self.found.is_sparse();
         let index = self.index.get_or_init(|| self.found.index());
@@ -223,7 +232,11 @@ impl Repository {
             if is_submodule && is_empty_directory(&place) || is_unseen() || texts.contains(entry.path.as_str()) {
                 lacking.push(entry.clone());
             } else if is_submodule {
-                let inner = Self::open(&place, &self.machine).ok();
+                let inner = match Self::open(&place, &self.machine) {
+                    // Its directory was deleted.
+                    Err(GitError::NoRepository(_)) => None,
+                    inner => Some(inner?),
+                };
                 // What is no repository of its own is in this one; a link may lead to one around it.
                 let inner = inner.filter(|inner| inner.top().starts_with(self.top()) && inner.top() != self.top());
                 let lacks = inner.map(|inner| inner.left_out("")).transpose()?.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Where a repository is. trueup searches for it itself: only a directory that contains `.git` is the
 //! top of one, so that no directory of committed files can pass for a repository.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use walkdir::DirEntry;
@@ -37,21 +37,30 @@ impl RepositoryPaths {
         let start = file::real_path(directory).map_err(|_| none())?;
         for top in start.ancestors() {
             let marker = top.join(".git");
-            let Ok(metadata) = std::fs::metadata(&marker) else { continue };
+            let out_of_reach = || GitError::OutOfReach(marker.clone());
+            let metadata = match std::fs::metadata(&marker) {
+                Ok(metadata) => metadata,
+                // A link to what is not there.
+                Err(_) if file::exists(&marker) => return Err(out_of_reach()),
+                Err(_) => continue,
+            };
             let git = if metadata.is_file() {
-                let target = pointer(&marker, "gitdir:").ok_or_else(none)?;
+                let target = pointer(&marker, "gitdir:").ok_or_else(out_of_reach)?;
                 top.join(target)
             } else {
-                marker
+                marker.clone()
             };
             let common = match pointer(&git.join("commondir"), "") {
                 Some(common) => git.join(common),
                 None => git.clone(),
             };
-            if git.join("HEAD").symlink_metadata().is_err() || !common.join("objects").is_dir() {
+            let (head, objects) = (git.join("HEAD").symlink_metadata(), common.join("objects"));
+            if head.is_err() || !objects.is_dir() {
                 // An empty `.git` directory is no repository, for git neither.
-                if metadata.is_file() {
-                    return Err(none());
+                let leads_nowhere = file::exists(&objects) && !objects.is_dir();
+                let is_closed = head.is_err_and(|error| error.kind() != ErrorKind::NotFound) || leads_nowhere;
+                if metadata.is_file() || is_closed {
+                    return Err(out_of_reach());
                 }
                 continue;
             }

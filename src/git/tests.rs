@@ -207,7 +207,7 @@ fn an_empty_git_directory_is_passed_over_and_a_pointer_to_none_is_not() {
     std::fs::remove_dir(below.join(".git")).expect("an empty directory");
     std::fs::write(below.join(".git"), "gitdir: nowhere\n").expect("a pointer");
     let error = Repository::open(&below, &machine()).expect_err("a working tree without its repository");
-    assert!(matches!(&error, GitError::NoRepository(_)), "{error}");
+    assert!(matches!(&error, GitError::OutOfReach(_)), "{error}");
 }
 
 #[test]

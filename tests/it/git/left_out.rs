@@ -125,6 +125,62 @@ fn what_was_deleted_or_is_not_the_text_of_a_link_is_as_it_is_there() {
 }
 
 #[test]
+fn a_working_tree_whose_repository_is_out_of_reach_is_refused() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "worktree add -q ../tree -b side");
+    git_in(&stage.path("../tree"), &["sparse-checkout", "set", "s/web", "s/.versions"]);
+    let tree = stage.path("../tree");
+    refused(&service, &stage, &tree, "is sparse and lacks `s/api/pay.yaml`");
+    let (pointer, unknown) = (tree.join(".git"), "has all files of its commit is unknown: ");
+    let text = std::fs::read(&pointer).expect("a pointer");
+    for broken in [&b"gitdir: /nowhere/.git/worktrees/tree\n"[..], b"gitdir: ../nowhere", b"", b"nothing of git"] {
+        std::fs::write(&pointer, broken).expect("a pointer");
+        refused(&service, &stage, &tree, unknown);
+        refused(&service, &stage, &tree, "leads to no repository that can be read here");
+    }
+    std::fs::remove_file(&pointer).expect("a pointer");
+    symlink("../nowhere/.git", &pointer).expect("a link");
+    refused(&service, &stage, &tree, unknown);
+    std::fs::remove_file(&pointer).expect("a link");
+    // The oldest way to share a repository.
+    std::fs::create_dir(&pointer).expect("a directory");
+    std::fs::write(pointer.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
+    symlink("/nowhere/.git/objects", pointer.join("objects")).expect("a link");
+    refused(&service, &stage, &tree, unknown);
+    std::fs::remove_dir_all(&pointer).expect("a directory");
+    std::fs::write(&pointer, text).expect("a pointer");
+    git_in(&tree, &["sparse-checkout", "disable"]);
+    stage.run("plan ../tree/s").code(0).stdout_contains("In sync");
+    // Without it, nothing says that a file is missing.
+    std::fs::remove_file(&pointer).expect("a pointer");
+    std::fs::remove_file(tree.join("s/api/pay.yaml")).expect("a file");
+    stage.run("plan ../tree/s").code(0).stdout_contains("- delete  shop/pay");
+}
+
+#[test]
+fn a_submodule_whose_repository_is_out_of_reach_is_refused() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("lib/pay.yaml", &definition("shop/pay", 81))
+        .file(".gitmodules", "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib\n");
+    let lib = stage.path("lib");
+    for words in [&["init", "-q"][..], &["add", "-A"], &["commit", "-qm", "own"]] {
+        git_in(&lib, words);
+    }
+    let stage = stage.committed().applied(".");
+    std::fs::rename(lib.join(".git"), stage.path("../lib.git")).expect("moved");
+    stage.write("lib/.git", "gitdir: ../../lib.git\n");
+    stage.run("plan .").code(0).stdout_contains("In sync");
+    stage.write("lib/.git", "gitdir: ../../nowhere.git\n");
+    stage.remove("lib/pay.yaml");
+    for line in ["plan .", "drift .", "apply . --yes"] {
+        stage.run(line).code(1).stderr_contains("has all files of its commit is unknown: ").stderr_contains("lib/.git");
+    }
+}
+
+#[test]
 fn a_delete_is_blocked_where_a_file_that_git_does_not_miss_may_define_it() {
     let service = Service::start();
     let stage = repository(&service);
