@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::support::{Service, Stage, commit, definition, git};
+use crate::support::{Service, Stage, commit, definition, git, git_in};
 
 const APPLY: &str = "apply . --yes --quiet --allow mass-change --allow empty-namespace";
 
@@ -46,6 +46,32 @@ fn what_a_revert_brings_back_was_not_deleted_outside() {
     stage.run("drift . --drift-state ../drift.json").code(0);
     std::thread::sleep(std::time::Duration::from_secs(1));
     stage.run("drift . --drift-state ../drift.json").code(0);
+    service.delete("shop/search");
+    stage.run(check).code(3).stdout_contains("shop/search");
+}
+
+#[test]
+fn what_a_commit_that_the_clone_lacks_may_have_removed_was_not_deleted_outside() {
+    let service = Service::start();
+    let stage = applied(&service);
+    git(&stage, "clone -q . ../clone");
+    stage.remove("search.yaml");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    let hotfix = commit(&stage, "hotfix");
+    stage.run(APPLY).code(0);
+    let lacks = format!("the clone lacks the applied commit {}", &hotfix[..7]);
+    let check = "drift ../clone --state ../elsewhere";
+    stage.run(check).code(2).stdout_contains("cannot be decided").stdout_contains(&lacks);
+    // Where the commit is, its definitions are known.
+    git(&stage, "checkout -q HEAD~1");
+    stage.run("drift . --state ../elsewhere").code(2).stdout_contains("shop/search").does_not_say("outside");
+    // What was applied after it decides.
+    let clone = stage.path("../clone");
+    for (name, port) in [("cart", 81), ("legacy", 82)] {
+        std::fs::write(clone.join(format!("{name}.yaml")), definition(&format!("shop/{name}"), port)).expect("a file");
+    }
+    git_in(&clone, &["commit", "-qam", "later"]);
+    stage.run(&APPLY.replace("apply .", "apply ../clone")).code(0);
     service.delete("shop/search");
     stage.run(check).code(3).stdout_contains("shop/search");
 }

@@ -75,8 +75,8 @@ pub async fn judge_missing(
 struct AppliedDefinitions {
     /// The newest of each line of history, with what it defines.
     newest: Vec<AppliedCommit>,
-    /// A commit that the clone lacks.
-    lacks: Option<String>,
+    /// The commit that the clone lacks, of several the one that was applied last, and when its last run began.
+    lacks: Option<(String, Timestamp)>,
     /// The missing endpoints that a later commit did not define, or why that is not known.
     removals: Result<BTreeMap<Key, Removal>, String>,
 }
@@ -98,14 +98,17 @@ impl AppliedDefinitions {
         let first = self.newest.iter().map(|commit| commit.first).min().unwrap_or(Timestamp::MIN);
         let last = self.newest.iter().map(|commit| commit.last).max().unwrap_or(Timestamp::MAX);
         match (having.as_slice(), &self.lacks) {
+            ([], None) => GitPast::NotDefined(last),
+            // What was applied last, or may have been, decides.
+            (having, Some((lacks, run))) if having.is_empty() || *run >= last => {
+                GitPast::Unknown(format!("the clone lacks the applied commit {}", short(lacks)))
+            }
             ([one, ..], _) if having.len() == self.newest.len() => match &self.removals {
                 Ok(removals) => {
                     GitPast::Defined { commit: one.id.clone(), applied: first, removal: removals.get(key).cloned() }
                 }
                 Err(reason) => GitPast::Unknown(reason.clone()),
             },
-            ([], None) => GitPast::NotDefined(last),
-            ([], Some(lacks)) => GitPast::Unknown(format!("the clone lacks the applied commit {}", short(lacks))),
             _ => GitPast::Unknown("commits of unrelated history were applied".to_owned()),
         }
     }
@@ -122,17 +125,19 @@ fn applied_definitions(
     }
     let repository = stack.repository.open().map_err(|error| error.to_string())?;
     let mut known = BTreeMap::new();
-    let mut lacks = None;
+    let mut lacks: Option<(String, Timestamp)> = None;
     for (named, (first, last)) in commits {
         let [first, last] = [first, last].map(|run| RunId::new(run).and_then(|run| run.time()));
+        let (first, last) = (first.unwrap_or(Timestamp::MIN), last.unwrap_or(Timestamp::MAX));
         match repository.commit(named) {
             Ok(commit) => {
-                known.insert(commit, (first.unwrap_or(Timestamp::MIN), last.unwrap_or(Timestamp::MAX)));
+                known.insert(commit, (first, last));
             }
-            Err(_) => lacks = Some(named.clone()),
+            Err(_) if lacks.as_ref().is_some_and(|(_, run)| *run > last) => {}
+            Err(_) => lacks = Some((named.clone(), last)),
         }
     }
-    if let (true, Some(lacks)) = (known.is_empty(), &lacks) {
+    if let (true, Some((lacks, _))) = (known.is_empty(), &lacks) {
         let shallow = if repository.is_shallow().unwrap_or(false) { "shallow " } else { "" };
         return Err(format!("the {shallow}clone lacks the applied commit {}: fetch the history", short(lacks)));
     }
