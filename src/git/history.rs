@@ -62,12 +62,17 @@ impl Repository {
     }
 
     /// Those of them that follow `commit` (a full id) and change something below one of `directories`, which are paths
-    /// from the top: each has that commit in its past.
+    /// from the top: each has that commit in its past. Where the working tree's does not have it there, as after a rebase or a
+    /// squashed merge, those that are not in the past of `commit`: any of them may have come after it.
     ///
     /// # Errors
-    /// The program failed, or took too long.
+    /// The program failed, or took too long, or the clone is shallow and does not show whether it is in the past.
     pub fn steps_since(&self, commit: &str, directories: &[&str], most: usize) -> Result<Vec<HistoryCommit>, GitError> {
-        self.walk(&["--ancestry-path", &format!("{commit}..HEAD")], directories, most)
+        let range = format!("{commit}..HEAD");
+        match self.is_ancestor(commit, &self.head()?)? {
+            true => self.walk(&["--ancestry-path", &range], directories, most),
+            false => self.walk(&[&range], directories, most),
+        }
     }
 
     fn walk(&self, range: &[&str], directories: &[&str], most: usize) -> Result<Vec<HistoryCommit>, GitError> {

@@ -51,6 +51,35 @@ fn what_a_revert_brings_back_was_not_deleted_outside() {
 }
 
 #[test]
+fn what_a_rewritten_history_removed_and_brings_back_was_not_deleted_outside() {
+    for rewrite in ["commit -q --amend -m rewritten", "merge -q --squash rewritten"] {
+        let service = Service::start();
+        let stage = applied(&service);
+        git(&stage, "checkout -qb branch");
+        stage.write("news.yaml", &definition("shop/news", 80));
+        stage.edit("cart.yaml", "port: 80", "port: 81");
+        commit(&stage, "news");
+        stage.run(APPLY).code(0);
+        if rewrite.starts_with("merge") {
+            git(&stage, "branch -m rewritten");
+            git(&stage, "checkout -q main");
+        }
+        git(&stage, rewrite);
+        commit(&stage, "news");
+        // Nothing in the new history removed it.
+        service.delete("shop/news");
+        stage.run("drift . --state ../elsewhere").code(3).stdout_contains("shop/news");
+        stage.run(APPLY).code(0);
+        stage.remove("news.yaml");
+        let removed = commit(&stage, "removal");
+        stage.run(APPLY).code(0);
+        git(&stage, "revert --no-edit HEAD");
+        let elsewhere = stage.run("drift . --state ../elsewhere");
+        elsewhere.code(2).stdout_contains(&format!("{} removed the definition after", &removed[..7]));
+    }
+}
+
+#[test]
 fn what_a_commit_that_the_clone_lacks_may_have_removed_was_not_deleted_outside() {
     let service = Service::start();
     let stage = applied(&service);
