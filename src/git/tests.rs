@@ -211,6 +211,50 @@ fn an_empty_git_directory_is_passed_over_and_a_pointer_to_none_is_not() {
 }
 
 #[test]
+fn the_marks_of_an_index_are_read_in_every_version_of_it() {
+    for (format, ways) in [
+        ("sha1", vec!["--index-version=2", "--index-version=3", "--index-version=4", "--split-index"]),
+        ("sha256", vec!["--index-version=2", "--index-version=4", "--split-index"]),
+    ] {
+        for way in ways {
+            let directory = tempfile::tempdir().expect("a directory");
+            let here = directory.path();
+            git(here, &["init", "-q", "-b", "main", &format!("--object-format={format}")]);
+            let mut names = vec!["long/".to_owned() + &"n".repeat(5000)];
+            names.extend((0..300).map(|at| format!("d{}/file-{at}", at % 7)));
+            for name in names.iter().filter(|name| name.len() < 200) {
+                let file = here.join(name);
+                std::fs::create_dir_all(file.parent().expect("above")).expect("a directory");
+                std::fs::write(file, name).expect("a file");
+            }
+            std::os::unix::fs::symlink("d0", here.join("link")).expect("a link");
+            commit(here, "one");
+            let object = git(here, &["rev-parse", "HEAD:d0/file-0"]);
+            // No file system takes that name.
+            git(here, &["update-index", "--add", "--cacheinfo", &format!("100644,{object},{}", names[0])]);
+            git(here, &["update-index", way]);
+            let read = || RepositoryPaths::search(here).expect("a repository").index();
+            let index = read();
+            assert!(!names.iter().any(|name| index.hides(name)), "{format} {way}");
+            assert_eq!(index.links, ["link"], "{format} {way}");
+            git(here, &["update-index", "--skip-worktree", "d3/file-3", "d5/file-299", &names[0]]);
+            git(here, &["update-index", "--assume-unchanged", "d5/file-12"]);
+            let index = read();
+            let hidden: Vec<&str> = names.iter().map(String::as_str).filter(|name| index.hides(name)).collect();
+            let expected = [&names[0], "d3/file-3", "d5/file-12", "d5/file-299"];
+            // What takes the place of an entry of the other file of a split index has no path.
+            assert!(hidden == expected || index.is_unclear && way == "--split-index", "{format} {way}: {hidden:?}");
+            let file = here.join(".git/index");
+            let bytes = std::fs::read(&file).expect("the index");
+            std::fs::write(&file, &bytes[..bytes.len() / 2]).expect("a half");
+            assert!(read().is_unclear || way == "--split-index", "{format} {way}");
+            std::fs::write(&file, "DIRC").expect("a start");
+            assert!(read().is_unclear, "{format} {way}");
+        }
+    }
+}
+
+#[test]
 fn a_repository_that_somebody_else_put_above_the_definitions_is_not_used() {
     let (directory, _) = repository();
     let chown = |path: &Path, user: u32| std::os::unix::fs::lchown(path, Some(user), None);
