@@ -18,6 +18,8 @@ use crate::model::{self, Json, Name, Object, Problem, SealedSecrets, Segment, Wi
 
 /// The option of a secret that holds it as it is.
 const CLEAR: &str = "clear_secret_info";
+/// What to do with a secret in clear text.
+const SEAL_IT: &str = "seal it with the vendor's tool and write it as `blindfold_secret_info`";
 /// Bytes of a text that is shown in the message about it.
 const LONGEST_SHOWN: usize = 60;
 /// Kinds that are named where any of them may be meant.
@@ -259,8 +261,13 @@ impl ObjectReader<'_> {
         }
         let others =
             fields.others(|name| message.field(name).is_none() && rules::is_unchecked(self.config, &self.at, name));
-        let given = others.into_iter().filter(|(_, entry)| !entry.item.is_null());
-        values.extend(given.map(|(name, entry)| (name, item::json(&entry.item))));
+        for (name, entry) in others.into_iter().filter(|(_, entry)| !entry.item.is_null()) {
+            if let Some(clear) = in_clear(entry) {
+                let error = clear.key_at.error(format!("the secret in `{name}` is in clear text"), "");
+                fields.decoder.fault(&place.path, error.with_help(SEAL_IT));
+            }
+            values.insert(name, item::json(&entry.item));
+        }
         fields.finish();
         for group in &message.groups {
             exclusive(decoder, &place, group, &chosen);
@@ -439,7 +446,7 @@ impl ObjectReader<'_> {
         let (what, help) = if clear {
             let help = match field.kind {
                 FieldKind::Text => "its field takes no sealed form, so a definition cannot contain it",
-                _ => "seal it with the vendor's tool and write it as `blindfold_secret_info`",
+                _ => SEAL_IT,
             };
             (format!("the secret `{}` is in clear text", place.name()), help.to_owned())
         } else if !own.faults.is_empty() && own.faults.iter().all(|fault| fault.diagnostic.is_none()) {
@@ -459,6 +466,19 @@ impl ObjectReader<'_> {
         decoder.fault(&place.path, place.at.error(what, "").with_help(help));
         None
     }
+}
+
+/// The secret in clear text in a value that no description knows.
+fn in_clear<'i, 's>(entry: &'i MapEntry<'s>) -> Option<&'i MapEntry<'s>> {
+    fn below<'i, 's>(item: &'i Item<'s>) -> Option<&'i MapEntry<'s>> {
+        match &item.value {
+            Written::Map(entries) => entries.iter().find_map(in_clear),
+            Written::List(items) => items.iter().find_map(below),
+            Written::Text(..) | Written::Refused => None,
+        }
+    }
+    let is_clear = kind::snake(&entry.key) == CLEAR && !entry.item.is_null();
+    if is_clear { Some(entry) } else { below(&entry.item) }
 }
 
 /// Whether a secret is written as it is: a text, or the option for that.

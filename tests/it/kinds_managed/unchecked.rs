@@ -251,3 +251,32 @@ fn a_field_that_a_later_release_adds_to_an_object_is_noted_and_no_drift() {
     stage.write("trueup.yaml", SETTINGS);
     stage.run("drift d").code(3).stdout_contains("spec.health_check_port");
 }
+
+#[test]
+fn a_secret_in_clear_text_in_an_unchecked_field_is_refused_at_its_place() {
+    let (clear, sealed) = (
+        json!({"clear_secret_info": {"url": "string:///b3Blbi1zZXNhbWU"}}),
+        json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}}),
+    );
+    let service = Service::start();
+    let settings = "stack: chain\nnamespaces: [shop]\nkinds: [origin_pool]\nunchecked: [origin_pool.spec.new_option]\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings);
+    let camel = json!({"clearSecretInfo": clear["clear_secret_info"]});
+    let deep = json!([{"sealed": sealed, "pairs": [{"key": clear}]}]);
+    for option in [clear, camel, json!({"clear_secret_info": "b3Blbi1zZXNhbWU"}), deep] {
+        let pool = POOL.replace("  healthcheck:\n  - {name: alive}\n", &format!("  new_option: {option}\n"));
+        stage.write("d/pool.yaml", &pool);
+        for line in ["validate .", "plan .", "explain origin_pool:shop/cart ."] {
+            let refused = stage.run(line);
+            refused
+                .code(1)
+                .stderr_contains("the secret in `new_option` is in clear text")
+                .does_not_say("b3Blbi1zZXNhbWU");
+        }
+    }
+    stage.write(
+        "d/pool.yaml",
+        &POOL.replace("  healthcheck:\n  - {name: alive}\n", &format!("  new_option: {sealed}\n")),
+    );
+    stage.run("validate .").code(0);
+}
