@@ -176,14 +176,12 @@ pub struct DirectoryKeys {
 impl DirectoryKeys {
     /// Reads those of the files below a directory.
     pub fn read(directory: &Path, files: &StackFiles) -> Self {
-        let file = |path: String| {
-            let bytes = file::read(&directory.join(&path), limit::DEFINITIONS).ok();
-            (path, bytes, OnceCell::new())
+        let file = |path: Arc<str>| {
+            // What a link leads to that cannot be followed, or a tree that is too large, may define anything.
+            let bytes = file::read(&directory.join(&*path), limit::DEFINITIONS).ok();
+            (path.to_string(), bytes, OnceCell::new())
         };
-        // Of a tree that is too large nobody knows what it defines.
-        let unknown = |_| vec![(String::new(), None, OnceCell::new())];
-        let below = files.below(directory).map(|all| all.into_iter().map(|one| file(one.path)).collect());
-        Self { files: below.unwrap_or_else(unknown) }
+        Self { files: files.loaded(directory).into_iter().map(file).collect() }
     }
 
     /// Whether a file may define the key: it does, or it cannot be read, or only a load shows it.

@@ -416,7 +416,8 @@ fn fixed(glob: &str) -> &str {
     }
 }
 
-fn walk(root: &Path, filter: &FileFilter, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+/// Every file below `root` that could be a definition, through links too, but for what is excluded.
+pub(super) fn walk(root: &Path, filter: &FileFilter, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
     let is_left_out = |entry: &DirEntry| {
         let is_excluded = || entry.depth() > 0 && filter.excludes(&relative(root, entry.path()));
         file::is_hidden_entry(entry) || is_excluded()

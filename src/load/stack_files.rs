@@ -1,11 +1,12 @@
 //! Which files a stack reads in any of its environments: a change of another file is not a change of the stack.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::config::{self, Config};
-use super::source::{FileFilter, is_source, relative};
-use crate::file::{MOST_ENTRIES, Walk, WalkError};
+use super::source::{FileFilter, is_source, relative, walk};
+use crate::file::{self, MOST_ENTRIES, Walk, WalkError};
 
 /// The files of a stack in any of its environments.
 #[derive(Debug, Default)]
@@ -48,6 +49,19 @@ impl StackFiles {
         let mut paths = StackPath::below(directory)?;
         paths.retain(|file| self.reads(&file.path));
         Ok(paths)
+    }
+
+    /// Every file below `directory` that a load reads, through links too, and every path that is a problem for it.
+    pub(super) fn loaded(&self, directory: &Path) -> BTreeSet<Arc<str>> {
+        let directory = file::real_path_or_given(directory);
+        let mut loaded = BTreeSet::new();
+        for filter in &self.filters {
+            let mut problems = Vec::new();
+            let found = walk(&directory, filter, &mut problems);
+            loaded.extend(found.into_iter().filter(|path| filter.reads(path, false)));
+            loaded.extend(problems.iter().map(|problem| problem.file().unwrap_or_default().into()));
+        }
+        loaded
     }
 }
 

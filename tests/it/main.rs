@@ -81,6 +81,7 @@ mod terraform;
 mod torture;
 mod trust;
 mod unknown_keys;
+mod unseen;
 mod waiting_writes;
 mod waves;
 mod whose_delete;
