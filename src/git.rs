@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use find::{RepositoryPaths, is_empty_directory};
+use find::{RepositoryPaths, is_not_checked_out};
 pub use history::{ChangedFile, HistoryCommit};
 use index::Index;
 use process::{CallLimits, CallOutput, Program};
@@ -229,7 +229,7 @@ impl Repository {
         for entry in entries.iter() {
             let (place, is_submodule) = (self.top().join(&entry.path), entry.kind == EntryKind::Submodule);
             let is_unseen = || place.symlink_metadata().is_err() && (is_sparse || index.hides(&entry.path));
-            if is_submodule && is_empty_directory(&place) || is_unseen() || texts.contains(entry.path.as_str()) {
+            if is_submodule && is_not_checked_out(&place) || is_unseen() || texts.contains(entry.path.as_str()) {
                 lacking.push(entry.clone());
             } else if is_submodule {
                 let inner = match Self::open(&place, &self.machine) {

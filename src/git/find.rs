@@ -171,6 +171,18 @@ pub(super) fn is_empty_directory(path: &Path) -> bool {
     path.read_dir().is_ok_and(|mut found| found.next().is_none())
 }
 
+/// Whether the directory in the place of a submodule has no checkout of one, whatever else is in it: no repository of its
+/// own, or one without an index, as a clone leaves it whose commit could not be fetched.
+pub(super) fn is_not_checked_out(place: &Path) -> bool {
+    let is_directory = place.symlink_metadata().is_ok_and(|found| found.is_dir());
+    is_directory
+        && match RepositoryPaths::search(place) {
+            _ if !file::exists(&place.join(".git")) => true,
+            Ok(found) => !found.prefix.is_empty() || !file::exists(&found.directory.join("index")),
+            Err(_) => false,
+        }
+}
+
 /// The path in a file that only points elsewhere.
 fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
     if !std::fs::metadata(file).ok()?.is_file() {
