@@ -232,13 +232,7 @@ impl Repository {
             if is_submodule && is_not_checked_out(&place) || is_unseen() || texts.contains(entry.path.as_str()) {
                 lacking.push(entry.clone());
             } else if is_submodule {
-                let inner = match Self::open(&place, &self.machine) {
-                    // Its directory was deleted.
-                    Err(GitError::NoRepository(_)) => None,
-                    inner => Some(inner?),
-                };
-                // What is no repository of its own is in this one; a link may lead to one around it.
-                let inner = inner.filter(|inner| inner.top().starts_with(self.top()) && inner.top() != self.top());
+                let inner = self.submodule(&entry.path)?;
                 let lacks = inner.map(|inner| inner.left_out("")).transpose()?.unwrap_or_default();
                 let path = |below: &str| format!("{}/{below}", entry.path);
                 lacking.extend(lacks.into_iter().map(|inner| TreeEntry { path: path(&inner.path), ..inner }));
@@ -254,6 +248,38 @@ impl Repository {
         let text = |path: &str| crate::file::read(&self.top().join(path), limit::DEFINITIONS).ok();
         let targets = files.iter().map(|file| file.path.as_str()).zip(self.contents(&files)?);
         Ok(targets.filter(|(path, target)| text(path).as_ref() == Some(target)).map(|(path, _)| path).collect())
+    }
+
+    /// The repository of a submodule at this path from the top, if it is checked out.
+    fn submodule(&self, path: &str) -> Result<Option<Self>, GitError> {
+        let inner = match Self::open(&self.top().join(path), &self.machine) {
+            // Its directory was deleted.
+            Err(GitError::NoRepository(_)) => return Ok(None),
+            inner => inner?,
+        };
+        // What is no repository of its own is in this one; a link may lead to one around it.
+        let is_own = inner.top().starts_with(self.top()) && inner.top() != self.top();
+        Ok(is_own.then_some(inner))
+    }
+
+    /// The repositories of its submodules that are checked out, and of theirs, each with its path from the top and a final `/`.
+    ///
+    /// # Errors
+    /// Those of [`Repository::entries`], or one of them is out of reach.
+    pub fn submodules(&self) -> Result<Vec<(String, Self)>, GitError> {
+        let mut found = Vec::new();
+        let entries = self.entries(&self.head()?, "")?;
+        for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Submodule) {
+            if is_not_checked_out(&self.top().join(&entry.path)) {
+                continue;
+            }
+            let Some(inner) = self.submodule(&entry.path)? else { continue };
+            let below = format!("{}/", entry.path);
+            let deeper = inner.submodules()?;
+            found.extend(deeper.into_iter().map(|(path, deeper)| (format!("{below}{path}"), deeper)));
+            found.push((below, inner));
+        }
+        Ok(found)
     }
 
     /// The commit of the working tree.

@@ -41,6 +41,12 @@ impl StackFiles {
         path == config::FILE || is_source(path) && self.filters.iter().any(|filter| filter.reads(path, false))
     }
 
+    /// Whether the stack can read a file below a directory at this path in any of its environments.
+    pub fn reads_below(&self, directory: &str) -> bool {
+        let file = format!("{directory}/_");
+        self.filters.iter().any(|filter| filter.reads(&file, true))
+    }
+
     /// Every file and link below `directory` that the stack reads, sorted, as far as it can be read.
     ///
     /// # Errors

@@ -1,7 +1,9 @@
 //! Definitions that a search for them can pass over: behind links to directories that are hidden or excluded, and in what a
 //! working tree lacks. What they define is never deleted.
 
-use crate::support::{Service, Stage, definition, git, git_in};
+use crate::support::{Service, Stage, commit, definition, git, git_in};
+
+const LACKS: &str = "may define it, and the sparse working tree lacks that file";
 
 /// The stack `a` in this directory, which has applied `shop/x` and `shop/stays` and defines `shop/x` no more.
 fn without_x(service: &Service, directory: &str) -> Stage {
@@ -25,6 +27,14 @@ fn with_x(stage: &Stage, directory: &str, file: &str) {
 #[cfg(unix)]
 fn link(stage: &Stage, target: &str, place: &str) {
     std::os::unix::fs::symlink(target, stage.path(place)).expect("a link");
+}
+
+/// That this call blocks the delete of `shop/x`.
+#[track_caller]
+fn is_blocked(stage: &Stage, service: &Service, call: &str, why: &str) {
+    stage.run(&format!("plan {call}")).code(0).stdout_contains("! blocked shop/x").stdout_contains(why);
+    stage.run(&format!("apply {call} --yes --quiet")).stderr_ignored();
+    assert!(service.has("shop/x"), "{call}");
 }
 
 /// Makes a submodule of a directory, as a clone has one.
@@ -111,4 +121,102 @@ fn a_submodule_is_not_checked_out_where_only_other_files_are_in_its_place() {
     // Who checked it out can delete what is in it.
     stage.remove("lib/pay.yaml");
     stage.run("plan .").code(0).stdout_contains("- delete  shop/pay");
+}
+
+#[test]
+fn a_delete_of_what_a_submodule_of_another_stack_may_define_is_blocked() {
+    let service = Service::start();
+    let stage = without_x(&service, "a");
+    with_x(&stage, "b", "lib/x.yaml");
+    submodule(&stage, "b/lib");
+    let stage = stage.committed();
+    is_blocked(&stage, &service, "a", "stack b in b defines it");
+    std::fs::remove_dir_all(stage.path("b/lib")).expect("removed");
+    std::fs::create_dir(stage.path("b/lib")).expect("a directory");
+    is_blocked(&stage, &service, "a", "the submodule `b/lib` may define it, and is not checked out");
+    // The stack does not read it, or is for another service.
+    stage.write("b/trueup.yaml", "stack: b\nnamespaces: [shop]\nfiles: {exclude: [lib/**]}\n");
+    commit(&stage, "excluded");
+    stage.run("plan a").code(0).stdout_contains("- delete  shop/x");
+    let settings = "stack: b\nnamespaces: [shop]\nbase_url: https://far.example.net\n";
+    stage.write("b/trueup.yaml", settings);
+    commit(&stage, "far");
+    stage.run("plan a").code(0).stdout_contains("- delete  shop/x");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_delete_of_what_a_sparse_working_tree_leaves_out_behind_a_link_is_blocked() {
+    for (file, place, target) in [
+        ("data/x.txt", "x.yaml", "data/x.txt"),
+        (".v2/x.yaml", "live", ".v2"),
+        (".v2/x.yaml", "live", "../b/.v2"),
+        // Where it leads to is not known.
+        (".v2/x.yaml", "live", "to/.v2"),
+    ] {
+        let service = Service::start();
+        let stage = without_x(&service, "a");
+        with_x(&stage, "b", file);
+        link(&stage, target, &format!("b/{place}"));
+        if target.starts_with("to/") {
+            link(&stage, ".", "b/to");
+        }
+        let stage = stage.committed();
+        git(&stage, "sparse-checkout set a");
+        assert!(!stage.path("b").exists());
+        is_blocked(&stage, &service, "a", LACKS);
+        git(&stage, &format!("sparse-checkout set --no-cone /* !/b/{place}"));
+        is_blocked(&stage, &service, "a", "may define it");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_left_out_link_to_what_defines_something_else_blocks_nothing() {
+    let service = Service::start();
+    let stage = without_x(&service, "a");
+    with_x(&stage, "b", "x.txt");
+    for (target, place) in [("x.txt", "README.txt"), ("rest.yaml", "again.yaml"), (".v2", "live")] {
+        link(&stage, target, &format!("b/{place}"));
+    }
+    stage.write("b/.v2/y.yaml", &definition("shop/y", 80));
+    let stage = stage.committed();
+    git(&stage, "sparse-checkout set a");
+    assert!(!stage.path("b").exists());
+    stage.run("plan a").code(0).stdout_contains("- delete  shop/x");
+}
+
+#[test]
+fn a_delete_of_what_a_left_out_hidden_stack_or_one_without_its_settings_defines_is_blocked() {
+    let service = Service::start();
+    let stage = without_x(&service, "a");
+    with_x(&stage, ".infra/b", "x.yaml");
+    let stage = stage.committed();
+    is_blocked(&stage, &service, "a", "stack b in .infra/b defines it");
+    git(&stage, "sparse-checkout set a");
+    is_blocked(&stage, &service, "a", &format!("`.infra/b/x.yaml` {LACKS}"));
+    git(&stage, "sparse-checkout set --no-cone /* !/.infra/b/trueup.yaml");
+    assert!(stage.path(".infra/b/x.yaml").exists());
+    let without = "`.infra/b` may define it, and the sparse working tree lacks its `trueup.yaml`";
+    is_blocked(&stage, &service, "a", without);
+    git(&stage, "sparse-checkout disable");
+}
+
+#[test]
+fn a_delete_of_what_a_sparse_submodule_leaves_out_is_blocked() {
+    let service = Service::start();
+    let stage = without_x(&service, "a");
+    with_x(&stage, "lib/b", "more/x.yaml");
+    stage.write("lib/keep/README", "");
+    submodule(&stage, "lib");
+    let stage = stage.committed();
+    is_blocked(&stage, &service, "a", "stack b in lib/b defines it");
+    let lib = stage.path("lib");
+    for rest in ["/b/more/", "/b/"] {
+        git_in(&lib, &["sparse-checkout", "set", "--no-cone", "/*", &format!("!{rest}")]);
+        is_blocked(&stage, &service, "a", &format!("`lib/b/more/x.yaml` {LACKS}"));
+    }
+    git_in(&lib, &["sparse-checkout", "set", "--no-cone", "/*", "!/b/trueup.yaml"]);
+    is_blocked(&stage, &service, "a", "`lib/b` may define it, and the sparse working tree lacks its `trueup.yaml`");
+    git_in(&lib, &["sparse-checkout", "disable"]);
 }

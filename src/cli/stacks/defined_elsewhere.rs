@@ -5,9 +5,10 @@
 use crate::cli::context::LazyRepository;
 use crate::cli::prelude::*;
 use crate::cli::stacks::declared::{self, DeclaredDirectory, Referrer};
+use crate::cli::stacks::lacking::CommitPart;
 use crate::cli::{Context, Result, policy, settings};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{WantedKeys, is_definition_path};
+use crate::load::{DirectoryKeys, StackFiles, WantedKeys, is_hidden, is_source};
 use crate::model::RelatedObject;
 use crate::model::policy::Prune;
 use crate::plan::{BlockReason, BrokenReference, Change, KeyAllowance, Note, Unchangeable};
@@ -113,7 +114,7 @@ fn elsewhere(
             }
         }
     }
-    // Of a submodule that is not there nothing is known in any case.
+    // Where git cannot be asked, an empty directory alone blocks nothing: many have one.
     let left_out = match repository.open_lacking(|_| false) {
         Ok(repository) => repository.map_or_else(Vec::new, |repository| service.left_out(context, repository, keys)),
         Err(error) => keys.iter().map(|key| (key.clone(), error.to_string())).collect(),
@@ -352,32 +353,84 @@ impl<'a> Service<'a> {
         (found, referrers)
     }
 
-    /// Those of `keys` that a file of another stack may define which the working tree lacks, with that reason.
+    /// Those of `keys` that another stack may define in what the working tree lacks, with that reason.
     fn left_out(&self, context: &Context, repository: &Repository, keys: &[Key]) -> Vec<(Key, String)> {
         let found = || -> Result<_, GitError> {
-            let mut files = repository.left_out("")?;
-            files.retain(|file| file.kind == EntryKind::File && is_definition_path(&file.path));
-            if files.is_empty() {
+            let mut left_out = repository.left_out("")?;
+            left_out.retain(|entry| entry.kind != EntryKind::File || is_source(&entry.path));
+            if left_out.is_empty() {
                 return Ok(Vec::new());
             }
-            let declared = context.tenants.declared_at(repository, &repository.head()?)?;
-            let is_of = |file: &&TreeEntry| {
-                let above = declared.iter().filter(|stack| file.path.starts_with(&stack.prefix));
-                let around = above.max_by_key(|stack| stack.prefix.len()).map(|stack| stack.stacks());
-                around.is_some_and(|stacks| stacks.map_or(true, |mut all| all.any(|(_, config)| self.is_of(config))))
-            };
-            let files: Vec<&TreeEntry> = files.iter().filter(is_of).collect();
+            let submodules = repository.submodules()?;
+            let inner = submodules.iter().map(|(below, inner)| (below.as_str(), inner));
+            let parts = [("", repository)].into_iter().chain(inner);
+            let parts: Vec<_> = parts.map(|part| CommitPart::of(context, part)).collect::<Result<_, _>>()?;
             let (wanted, mut found) = (WantedKeys::new(keys), Vec::new());
-            for (file, bytes) in files.iter().zip(repository.contents(&files)?) {
-                let sparse = if repository.is_sparse() { "sparse " } else { "" };
-                let reason = format!("`{}` may define it, and the {sparse}working tree lacks that file", file.path);
-                let may = wanted.defined_in(&file.path, &bytes).into_keys();
-                found.extend(may.map(|key| (key.clone(), reason.clone())));
+            let mut add = |key: &Key, reason: &str| found.push((key.clone(), reason.to_owned()));
+            for part in &parts {
+                let own = |entry: &&TreeEntry| CommitPart::around(&parts, &entry.path).is_some_and(|one| one.is(part));
+                let read = left_out.iter().filter(own).filter(|entry| self.may_read(context, &parts, entry));
+                let lacking = part.lacking(read)?;
+                let files: Vec<&TreeEntry> = lacking.files.iter().map(|(_, file)| *file).collect();
+                for ((path, _), bytes) in lacking.files.iter().zip(part.repository.contents(&files)?) {
+                    let reason = format!("`{path}` may define it, and the {} lacks that file", part.tree);
+                    wanted.defined_in(path, &bytes).into_keys().for_each(|key| add(key, &reason));
+                }
+                for reason in &lacking.unknown {
+                    keys.iter().for_each(|key| add(key, reason));
+                }
+                for stack in part.without_settings(&left_out) {
+                    let Some(files) = self.files_of(stack) else { continue };
+                    let (place, file) = (format!("{}{}", part.below, stack.prefix), config::FILE);
+                    let place = if place.is_empty() { "." } else { place.trim_end_matches('/') };
+                    let reason = format!("`{place}` may define it, and the {} lacks its `{file}`", part.tree);
+                    let directory = repository.top().join(place);
+                    if !directory.is_dir() {
+                        continue;
+                    }
+                    let texts = DirectoryKeys::read(&directory, &files);
+                    keys.iter().filter(|key| texts.may_define(key)).for_each(|key| add(key, &reason));
+                }
             }
             Ok(found)
         };
         // Of what git cannot show nobody knows what it defines.
         found().unwrap_or_else(|error| keys.iter().map(|key| (key.clone(), error.to_string())).collect())
+    }
+
+    /// Whether the stack around a path can read what is there, itself or through a link, as the last commit has the stacks,
+    /// and is for this service.
+    fn may_read(&self, context: &Context, parts: &[CommitPart<'_>], entry: &TreeEntry) -> bool {
+        let stacks = parts.iter().flat_map(|part| part.declared.iter().map(move |stack| (part, stack)));
+        let around = stacks.filter_map(|(part, stack)| {
+            let below = entry.path.strip_prefix(part.below)?.strip_prefix(stack.prefix.as_str())?;
+            Some((below, part, stack))
+        });
+        let Some((below, part, stack)) = around.min_by_key(|(below, ..)| below.len()) else { return false };
+        match entry.kind {
+            EntryKind::Submodule => {
+                // The settings may exclude it by now.
+                let prefix = entry.path.strip_suffix(below).unwrap_or_default();
+                let top = parts.first().map_or(Path::new(""), |part| part.repository.top());
+                let now = context.tenants.declared(top);
+                let now = now.iter().flat_map(|all| all.iter()).find(|one| one.prefix == prefix);
+                self.files_of(now.unwrap_or(stack)).is_some_and(|files| files.reads_below(below))
+            }
+            EntryKind::File | EntryKind::Link => {
+                (!is_hidden(below) || part.has_links(&stack.prefix)) && self.is_of_any(stack)
+            }
+        }
+    }
+
+    /// Whether a stack of a directory can be for this service.
+    fn is_of_any(&self, directory: &DeclaredDirectory) -> bool {
+        directory.stacks().map_or(true, |mut all| all.any(|(_, config)| self.is_of(config)))
+    }
+
+    /// The files of a directory whose stack can be for this service.
+    fn files_of(&self, directory: &DeclaredDirectory) -> Option<StackFiles> {
+        let files = || directory.config().map_or_else(|_| StackFiles::new(&Config::default()), StackFiles::new);
+        self.is_of_any(directory).then(files)
     }
 
     /// Whether a stack with these settings can be for this service.

@@ -5,6 +5,7 @@ pub mod changed;
 pub mod declared;
 pub mod defined_elsewhere;
 pub mod fleet;
+mod lacking;
 pub mod rollout;
 pub mod shard;
 pub mod targets;
