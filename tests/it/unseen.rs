@@ -220,3 +220,32 @@ fn a_delete_of_what_a_sparse_submodule_leaves_out_is_blocked() {
     is_blocked(&stage, &service, "a", "`lib/b` may define it, and the sparse working tree lacks its `trueup.yaml`");
     git_in(&lib, &["sparse-checkout", "disable"]);
 }
+
+#[test]
+fn a_delete_of_what_a_sparse_repository_around_a_submodule_or_of_the_call_leaves_out_is_blocked() {
+    let service = Service::start();
+    let stage = without_x(&service, "lib/a");
+    with_x(&stage, "b", "x.yaml");
+    submodule(&stage, "lib");
+    let stage = stage.committed();
+    git(&stage, "submodule absorbgitdirs");
+    is_blocked(&stage, &service, "lib/a", "stack b in b defines it");
+    git(&stage, "sparse-checkout set --no-cone /* !/b/");
+    assert!(!stage.path("b").exists());
+    is_blocked(&stage, &service, "lib/a", &format!("`b/x.yaml` {LACKS}"));
+
+    let service = Service::start();
+    let stage = without_x(&service, "one/a");
+    with_x(&stage, "two/b", "x.yaml");
+    stage.write("two/c/trueup.yaml", "stack: c\nnamespaces: [other]\n");
+    stage.write("two/c/y.yaml", &definition("other/y", 80));
+    for repository in ["one", "two"] {
+        let path = stage.path(repository);
+        git_in(&path, &["init", "-q", "-b", "main"]);
+        git_in(&path, &["add", "-A"]);
+        git_in(&path, &["commit", "-qm", "own"]);
+    }
+    git_in(&stage.path("two"), &["sparse-checkout", "set", "c"]);
+    assert!(!stage.path("two/b").exists());
+    is_blocked(&stage, &service, "one/a two/c", &format!("`b/x.yaml` {LACKS}"));
+}

@@ -84,8 +84,8 @@ fn elsewhere(
     let (chosen, tenants) = (context.global.env.as_deref(), plan.own_tenants());
     let is_unowned = |change: &&Change| change.action.before().is_some_and(|before| !plan.owns(&before.endpoint));
     let unowned: BTreeSet<&Key> = plan.with_blocked().filter(is_unowned).map(|change| &change.key).collect();
-    for top in tops {
-        let declared = match context.tenants.declared(&top) {
+    for top in &tops {
+        let declared = match context.tenants.declared(top) {
             Ok(declared) => declared,
             Err(reason) => {
                 elsewhere.extend(keys.iter().map(|key| (key.clone(), unknown(reason.clone()))));
@@ -115,11 +115,13 @@ fn elsewhere(
         }
     }
     // Where git cannot be asked, an empty directory alone blocks nothing: many have one.
-    let left_out = match repository.open_lacking(|_| false) {
+    let left_out = |repository: &LazyRepository| match repository.open_lacking(|_| false) {
         Ok(repository) => repository.map_or_else(Vec::new, |repository| service.left_out(context, repository, keys)),
         Err(error) => keys.iter().map(|key| (key.clone(), error.to_string())).collect(),
     };
-    for (key, reason) in left_out {
+    let is_own = |top: &&PathBuf| repository.open().is_ok_and(|own| own.top() == top.as_path());
+    let others = tops.iter().filter(|top| !is_own(top)).map(|top| LazyRepository::new(context, top));
+    for (key, reason) in left_out(repository).into_iter().chain(others.flat_map(|other| left_out(&other))) {
         elsewhere.entry(key).or_insert_with(|| unknown(reason));
     }
     (elsewhere, referrers)
