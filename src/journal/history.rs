@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::read::{load, load_present, parse};
 use super::{JournalError, Line, lock, stored};
 use crate::model::{Key, RunId};
-use crate::plan::{ActionKind, ServiceId};
+use crate::plan::{ActionKind, BlockReason, ServiceId};
 use crate::run::{ChangeResult, RunHeader, RunRecord, RunSummary};
 use crate::state::StateStore;
 
@@ -143,7 +144,6 @@ fn ended_well(bytes: &[u8]) -> bool {
 #[derive(Deserialize)]
 struct RunHead {
     run: RunId,
-    resumes: Option<RunId>,
     sandbox: Option<String>,
     plan: PlanHead,
 }
@@ -167,27 +167,69 @@ impl RunHead {
         if let Some(head) = stored::first_line(state, path).as_deref().and_then(Self::of) {
             return Ok(head);
         }
-        let RunHeader { run, resumes, sandbox, plan, .. } = parse(path, &stored::bytes(state, path)?)?.header;
+        let RunHeader { run, sandbox, plan, .. } = parse(path, &stored::bytes(state, path)?)?.header;
         let source = SourceHead { environment: plan.source.environment };
-        Ok(Self { run, resumes, sandbox, plan: PlanHead { stack: plan.stack, service: plan.service, source } })
+        Ok(Self { run, sandbox, plan: PlanHead { stack: plan.stack, service: plan.service, source } })
     }
 
     fn of(line: &[u8]) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct First {
-            header: Second,
-        }
-        #[derive(Deserialize)]
-        struct Second {
-            header: RunHead,
-        }
-        serde_json::from_slice::<First>(line).ok().map(|first| first.header.header)
+        header_of(line)
     }
 
     fn is_of(&self, RunOwner { stack, base_url, sandbox, environment }: &RunOwner) -> bool {
         let is_of_environment = environment.is_none() || self.plan.source.environment == *environment;
         let is_of_service = self.plan.service.base_url == *base_url && self.sandbox == *sandbox;
         self.plan.stack == *stack && is_of_service && is_of_environment
+    }
+}
+
+/// What is read of the header in a first line.
+fn header_of<H: DeserializeOwned>(line: &[u8]) -> Option<H> {
+    #[derive(Deserialize)]
+    struct First<H> {
+        header: Second<H>,
+    }
+    #[derive(Deserialize)]
+    struct Second<H> {
+        header: H,
+    }
+    serde_json::from_slice::<First<H>>(line).ok().map(|first| first.header.header)
+}
+
+/// What the first line of a run says that it was to do.
+#[derive(Deserialize)]
+struct PlannedRun {
+    run: RunId,
+    resumes: Option<RunId>,
+    plan: PlannedChanges,
+}
+
+#[derive(Deserialize)]
+struct PlannedChanges {
+    changes: Vec<PlannedChange>,
+    #[serde(default)]
+    blocked: Vec<PlannedBlock>,
+}
+
+#[derive(Deserialize)]
+struct PlannedChange {
+    key: Key,
+    action: BTreeMap<ActionKind, IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct PlannedBlock {
+    reason: BlockReason,
+    #[serde(default)]
+    change: Option<PlannedChange>,
+}
+
+impl PlannedChanges {
+    /// What was to be created, or could not be because it was blocked. What somebody else made was there.
+    fn creates(self) -> BTreeSet<Key> {
+        let missing = self.blocked.into_iter().filter(|held| held.reason.leaves_missing());
+        let all = self.changes.into_iter().chain(missing.filter_map(|held| held.change));
+        all.filter(|change| change.action.contains_key(&ActionKind::Create)).map(|change| change.key).collect()
     }
 }
 
@@ -462,13 +504,18 @@ pub struct LastAction {
 /// # Errors
 /// The directory cannot be read.
 pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<BTreeMap<Key, LastAction>, JournalError> {
-    let mut last = BTreeMap::new();
+    let mut last: BTreeMap<Key, LastAction> = BTreeMap::new();
+    // When the first of the runs began that a run resumed.
+    let mut origins: BTreeMap<RunId, Timestamp> = BTreeMap::new();
     let is_of = |line: &[u8]| RunHead::of(line).is_some_and(|head| head.is_of(owner));
     stored::each_of(state, owner.stack.as_deref(), is_of, |bytes| {
         let lines = || bytes.split(|byte| *byte == b'\n');
-        let head = lines().next().and_then(RunHead::of);
-        let (run, resumes) = head.map_or((None, None), |head| (Some(head.run), head.resumes));
-        let begun = run.and_then(|run| run.time()).unwrap_or(Timestamp::MIN);
+        let Some(PlannedRun { run, resumes, plan }) = lines().next().and_then(header_of) else { return };
+        let begun = run.time().unwrap_or(Timestamp::MIN);
+        let origin = resumes.as_ref().and_then(|earlier| origins.get(earlier).copied().or_else(|| earlier.time()));
+        let origin = origin.unwrap_or(begun);
+        origins.insert(run, origin);
+        let mut not_made = plan.creates();
         let is_closed = lines().rfind(|line| !line.is_empty()).is_some_and(|line| line.starts_with(b"{\"closing\""));
         // Intents are nearly all of a file. Only a run that was killed leaves one without its result.
         let says = |line: &&[u8]| line.starts_with(b"{\"outcome\"") || (!is_closed && line.starts_with(b"{\"intent\""));
@@ -476,14 +523,16 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<BTreeMap<Key
             match line {
                 Line::Outcome(step) => {
                     let step = step.into_owned();
-                    let left = left_in_place(step.action, &step.result);
+                    let Some(left_in_place) = left_in_place(step.action, &step.result) else { continue };
+                    not_made.remove(&step.key);
                     let ended = step.ended.unwrap_or(begun);
                     // What the resumed run had made is as old as that.
                     let earlier = resumes.as_ref().filter(|_| step.started.is_none()).and_then(RunId::time);
                     let at = earlier.unwrap_or(ended.max(begun));
                     let is_older = |known: &LastAction| earlier.is_some() && known.at > at;
-                    let left = left.filter(|_| !last.get(&step.key).is_some_and(is_older));
-                    last.extend(left.map(|left_in_place| (step.key, LastAction { at, ended, left_in_place })));
+                    if !last.get(&step.key).is_some_and(is_older) {
+                        last.insert(step.key, LastAction { at, ended, left_in_place });
+                    }
                 }
                 // Whether it took effect is not known: it does not prove that another client deleted it.
                 Line::Intent(intent)
@@ -492,6 +541,13 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<BTreeMap<Key
                     last.insert(intent.into_owned().key, LastAction { at: begun, ended: begun, left_in_place: false });
                 }
                 _ => {}
+            }
+        }
+        // What it did not get to was missing before it. A resume that was killed need not say what was made already.
+        let is_made = |known: &LastAction| known.left_in_place && origin < begun && known.at >= origin;
+        for key in not_made {
+            if !last.get(&key).is_some_and(is_made) {
+                last.insert(key, LastAction { at: begun, ended: begun, left_in_place: false });
             }
         }
     })?;

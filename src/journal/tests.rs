@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::model::{Key, ReferredDelete, RunId};
-use crate::plan::{ActionKind, Plan};
+use crate::plan::{Action, ActionKind, BlockReason, BlockedChange, Change, Plan, Unchangeable};
 use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, RunClosing, RunEntry, RunHeader, RunRecorder as _, RunTrigger,
     Urgency, Verification, WriteRequest,
 };
 use crate::state::{LeaseError, LeaseTiming, StateStore};
 use crate::tests::faults::{Fault, FaultyStore};
+use crate::tests::world::endpoint;
 
 const RUN: &str = "2026-11-22T05-00-00-000-shop-0001";
 
@@ -735,4 +736,54 @@ async fn a_run_that_was_killed_or_left_a_recreate_half_made_leaves_nothing_in_pl
     drop(journal);
     assert_eq!(in_place()[..5], [Some(false), Some(false), Some(false), Some(true), Some(true)]);
     assert_eq!(in_place()[5..], [Some(false); 2]);
+}
+
+/// Nor was what a run did not get to.
+#[tokio::test]
+async fn what_a_run_was_to_create_and_did_not_get_to_is_not_in_place() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = StateStore::Directory(directory.path().to_owned());
+    let names = ["05", "06", "07", "08"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
+    let create = |number| Change::new(key(number), Action::Create { wanted: endpoint("e", 80) });
+    let planned = |name: &String, resumes: Option<&String>, creates: std::ops::Range<usize>| {
+        let mut header = RunHeader { resumes: resumes.and_then(|run| RunId::new(run)), ..header(name) };
+        header.plan.changes = creates.map(create).collect();
+        Journal::begin(&state, &header, None, &|_| {}).expect("a journal")
+    };
+    let time = |name: &str| RunId::new(name).expect("an id").time();
+    let last = || {
+        let last = last_actions(&state, &owner("shop")).expect("actions");
+        (0..6).map(|number| last.get(&key(number)).map(|last| (last.left_in_place, last.at))).collect::<Vec<_>>()
+    };
+    let of = |in_place: bool, name: &str| time(name).map(|at| (in_place, at));
+    // It was killed after its first create.
+    let killed = planned(&names[0], None, 0..4);
+    killed.outcome(&done(0)).await.expect("noted");
+    drop(killed);
+    let after_the_first = [of(true, &names[0]), of(false, &names[0]), of(false, &names[0]), of(false, &names[0])];
+    assert_eq!(last()[..4], after_the_first);
+    // So was its resume, before it noted what was made already.
+    drop(planned(&names[1], Some(&names[0]), 0..4));
+    let made = of(true, &names[0]);
+    assert_eq!(last()[..4], [made, of(false, &names[1]), of(false, &names[1]), of(false, &names[1])]);
+    // Another resume made one, and skipped the others.
+    let resumed = planned(&names[2], Some(&names[1]), 0..4);
+    for (number, result) in [(1, None), (2, Some("held")), (3, Some("interrupted"))] {
+        let skipped = result.map(|reason| ChangeResult::Skipped { reason: reason.to_owned() });
+        let step = ChangeStep { started: time(&names[2]), ended: time(&names[2]), ..done(number) };
+        let step = skipped.map_or(step, |result| ChangeStep { result, ..done(number) });
+        resumed.outcome(&step).await.expect("noted");
+    }
+    resumed.close(closing()).await.expect("the end");
+    drop(resumed);
+    assert_eq!(last()[..4], [made, of(true, &names[2]), of(false, &names[2]), of(false, &names[2])]);
+    // A run of its own finds them gone, and one more that it may not create.
+    let mut header = header(&names[3]);
+    header.plan.changes = vec![create(0)];
+    let blocked = |number, reason| BlockedChange::new(key(number), reason, Some(create(number)));
+    header.plan.blocked =
+        vec![blocked(4, BlockReason::Unchangeable(Unchangeable::Deleting)), blocked(5, BlockReason::Protected)];
+    drop(Journal::begin(&state, &header, None, &|_| {}).expect("a journal"));
+    let gone = of(false, &names[3]);
+    assert_eq!(last(), [gone, of(true, &names[2]), of(false, &names[2]), of(false, &names[2]), gone, None]);
 }

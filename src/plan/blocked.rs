@@ -110,7 +110,7 @@ pub enum BlockReason {
 
 impl BlockReason {
     /// Whether what it blocks the create of is not there: not where another made it since, nor where nothing is applied.
-    pub(super) fn leaves_missing(&self) -> bool {
+    pub fn leaves_missing(&self) -> bool {
         match self {
             BlockReason::Reference(broken) => !broken.is_error(),
             BlockReason::Unchangeable(_) => true,

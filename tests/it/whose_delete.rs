@@ -2,6 +2,11 @@
 //! called a delete outside by a machine that can know it.
 
 use std::collections::{BTreeMap, BTreeSet};
+#[cfg(unix)]
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Command, Stdio},
+};
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -136,6 +141,58 @@ fn what_the_service_refused_to_create_was_not_deleted_outside() {
     stage.run(APPLY).code(7);
     service.misbehave("rules: []");
     stage.run("drift .").code(2).stdout_contains("shop/news         defined  not there").does_not_say("outside");
+}
+
+#[test]
+fn what_an_apply_held_was_not_deleted_outside() {
+    let service = Service::start();
+    let settings = "stack: shop\nnamespaces: [shop]\nkinds: [healthcheck, origin_pool]\n\
+                    environments: {prod: {overlay: over}}\n";
+    let check = "kind: healthcheck\nmetadata: {name: alive, namespace: shop}\nspec: {tcp_health_check: {}, timeout: 3, \
+                 interval: 15, unhealthy_threshold: 2, healthy_threshold: 3}\n";
+    let pool = "kind: origin_pool\nmetadata: {name: pool, namespace: shop}\nspec:\n  origin_servers:\n  \
+                - public_ip: {ip: 192.0.2.1}\n  port: 443\n  no_tls: {}\n  healthcheck:\n  - {name: alive}\n";
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", settings)
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("check.yaml", check)
+        .file("pool.yaml", pool)
+        .committed();
+    service.misbehave("rules: [{operation: healthcheck-create, status: {code: 403}}]");
+    stage.run("apply . --env prod --yes --quiet").code(7);
+    service.misbehave("rules: []");
+    let drift = stage.run("drift . --env prod");
+    drift.code(2).stdout_contains("origin_pool:shop/pool").does_not_say("outside");
+    stage.run("pull --drift . --env prod").code(0).does_not_say("removed");
+    assert_eq!(git(&stage, "status --porcelain"), "");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_an_apply_did_not_get_to_before_it_ended_was_not_deleted_outside() {
+    for signal in ["-INT", "-KILL"] {
+        let service = Service::start();
+        let mut stage = Stage::stack(&service, "shop");
+        for number in 0..8 {
+            stage = stage.file(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
+        }
+        let stage = stage.committed();
+        service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 1500}}]");
+        let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "1"]);
+        let apply = apply.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut apply = apply.spawn().expect("the program starts");
+        let stderr = BufReader::new(apply.stderr.take().expect("a pipe"));
+        let mut said = stderr.lines().map(|line| line.expect("text"));
+        said.find(|line| line.contains("done")).expect("a change is done");
+        let sent = Command::new("kill").args([signal, &apply.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+        said.for_each(drop);
+        assert!(!apply.wait().expect("it ends").success());
+        service.misbehave("rules: []");
+        let drift = stage.run("drift .");
+        drift.code(2).stdout_contains("PENDING ").stdout_contains("shop/e7 ").does_not_say("outside");
+    }
 }
 
 #[test]
