@@ -58,7 +58,7 @@ pub enum GitPast {
 pub struct Removal {
     /// The newest such commit.
     pub commit: String,
-    /// When a later commit defined it again; nothing where none does.
+    /// When a commit that has it in its past defined it again; nothing where none does.
     pub defined_again: Option<Timestamp>,
 }
 

@@ -196,6 +196,29 @@ fn what_an_apply_did_not_get_to_before_it_ended_was_not_deleted_outside() {
 }
 
 #[test]
+fn what_a_merge_brings_back_was_not_deleted_outside() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let check = "drift . --drift-state ../drift.json --state ../elsewhere";
+    git(&stage, "checkout -qb branch");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    git(&stage, "commit -q -a -m branch --date=2026-01-01T00:00:00Z");
+    git(&stage, "rebase -q --force-rebase --committer-date-is-author-date main");
+    git(&stage, "checkout -q main");
+    stage.run(check).code(0);
+    let search = stage.read("search.yaml");
+    stage.remove("search.yaml");
+    let removed = commit(&stage, "removal");
+    stage.run(APPLY).code(0);
+    // The branch is older than the check, and so is nothing that has the removal in its past.
+    git(&stage, "merge -q --no-commit -s ours branch");
+    stage.write("search.yaml", &search.replace("port: 80", "port: 81"));
+    commit(&stage, "merge");
+    let elsewhere = stage.run(check);
+    elsewhere.code(2).stdout_contains(&format!("{} removed the definition after", &removed[..7]));
+}
+
+#[test]
 fn a_machine_that_could_not_create_it_has_to_see_it_before_it_calls_it_deleted_outside() {
     let service = Service::start();
     let stage = applied(&service);

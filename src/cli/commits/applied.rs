@@ -2,6 +2,8 @@
 //! objects name, from the drift state of the call, and from the runs of the state store. It is asked only
 //! where something is missing.
 
+use std::cell::OnceCell;
+
 use crate::cli::commits::at_commit::{LookupError, StackRoot};
 use crate::cli::commits::base;
 use crate::cli::prelude::*;
@@ -177,29 +179,90 @@ fn removals(
         if left.is_empty() {
             continue;
         }
-        let mut later = None;
-        for (step, defined) in later_definitions(stack, repository, applied)? {
-            // What does not load was not applied either.
-            for key in left.iter().filter(|key| defined.as_ref().is_some_and(|defined| !defined.contains(**key))) {
-                let removal = Removal { commit: step.id.clone(), defined_again: later };
-                removals.entry((*key).clone()).or_insert(removal);
+        let later = LaterCommits::of(stack, repository, applied)?;
+        for key in left {
+            if let Some(removal) = later.removal(key)? {
+                removals.entry(key.clone()).or_insert(removal);
             }
-            // git counts seconds: what happened in this one may have come before it.
-            later = Timestamp::from_second(step.seconds + 1).ok();
         }
     }
     Ok(removals)
 }
 
+/// What came after an applied commit, newest first.
+struct LaterCommits<'r> {
+    repository: &'r Repository,
+    directories: BTreeSet<String>,
+    commits: Vec<LaterCommit>,
+}
+
+struct LaterCommit {
+    commit: HistoryCommit,
+    /// What it defines, if it loads.
+    keys: Option<BTreeSet<Key>>,
+    /// Those of them that have it in their past, once they were asked for.
+    followers: OnceCell<Result<BTreeSet<String>, String>>,
+}
+
+impl<'r> LaterCommits<'r> {
+    fn of(stack: &Stack<'_>, repository: &'r Repository, applied: &AppliedCommit) -> Result<Self, String> {
+        let (commits, directories) = later_definitions(stack, repository, applied)?;
+        let later = |(commit, keys)| LaterCommit { commit, keys, followers: OnceCell::new() };
+        Ok(Self { repository, directories, commits: commits.into_iter().map(later).collect() })
+    }
+
+    /// The newest commit that does not define an endpoint of the applied one, and from when on it is defined again
+    /// behind every such commit.
+    fn removal(&self, key: &Key) -> Result<Option<Removal>, String> {
+        let defines = |later: &LaterCommit| later.keys.as_ref().map(|keys| keys.contains(key));
+        let mut found: Option<Removal> = None;
+        let mut lacking = BTreeSet::new();
+        for one in &self.commits {
+            // What does not load was not applied either.
+            if defines(one) != Some(false) {
+                continue;
+            }
+            let followers = self.followers(one)?;
+            let is_before_another = !followers.is_disjoint(&lacking);
+            lacking.insert(one.commit.id.clone());
+            if is_before_another {
+                continue;
+            }
+            // A branch that was merged may be older than what the other side removed.
+            let back = self.commits.iter().filter(|later| followers.contains(&later.commit.id));
+            let back = back.filter(|later| defines(later) == Some(true)).map(|later| later.commit.seconds).min();
+            // git counts seconds, by the clocks of several machines: what happened in this one may have come before it.
+            let again = back.and_then(|back| Timestamp::from_second(back.max(one.commit.seconds) + 1).ok());
+            match &mut found {
+                Some(newest) => {
+                    newest.defined_again = newest.defined_again.zip(again).map(|(one, other)| one.max(other));
+                }
+                None => found = Some(Removal { commit: one.commit.id.clone(), defined_again: again }),
+            }
+        }
+        Ok(found)
+    }
+
+    fn followers<'s>(&self, one: &'s LaterCommit) -> Result<&'s BTreeSet<String>, String> {
+        let ask = || {
+            let directories: Vec<&str> = self.directories.iter().map(String::as_str).collect();
+            let steps = self.repository.steps_since(&one.commit.id, &directories, MOST_LATER);
+            Ok(steps.map_err(|error| error.to_string())?.into_iter().map(|step| step.id).collect())
+        };
+        one.followers.get_or_init(ask).as_ref().map_err(Clone::clone)
+    }
+}
+
 /// Commits, each with what it defines, if it loads.
 type CommitDefinitions = Vec<(HistoryCommit, Option<BTreeSet<Key>>)>;
 
-/// The commits after the applied one that changed the stack in any directory that it had, newest first.
+/// The commits after the applied one that changed the stack in any directory that it had, newest first, and those
+/// directories.
 fn later_definitions(
     stack: &Stack<'_>,
     repository: &Repository,
     applied: &AppliedCommit,
-) -> Result<CommitDefinitions, String> {
+) -> Result<(CommitDefinitions, BTreeSet<String>), String> {
     let mut directories = BTreeSet::from([repository.prefix().to_owned(), applied.directory.clone()]);
     loop {
         let steps = repository
@@ -219,7 +282,7 @@ fn later_definitions(
         });
         let defined = defined.collect();
         if directories.len() == known {
-            return Ok(defined);
+            return Ok((defined, directories));
         }
     }
 }
