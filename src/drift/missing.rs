@@ -47,7 +47,13 @@ pub enum GitPast {
         removal: Option<Removal>,
     },
     /// The newest commit that was applied does not define it.
-    NotDefined(Timestamp),
+    NotDefined {
+        /// When it was last applied, as far as live objects show it.
+        applied: Timestamp,
+        /// A later commit defined it, and one after that did not; or why that is not known. It is asked only of what a check
+        /// saw.
+        removal: Result<Option<Removal>, String>,
+    },
     /// git cannot show it.
     Unknown(String),
 }
@@ -62,6 +68,13 @@ pub struct Removal {
     pub defined_again: Option<Timestamp>,
 }
 
+impl Removal {
+    /// Whether it was in place when it was defined again, or later.
+    fn is_over(&self, in_place: Option<Timestamp>) -> bool {
+        self.defined_again.is_some_and(|again| in_place > Some(again))
+    }
+}
+
 impl Past {
     /// Why the endpoint is missing.
     pub fn cause(self) -> MissingCause {
@@ -70,8 +83,7 @@ impl Past {
             GitPast::Defined { applied, .. } if withdrawn >= seen.max(Some(applied)) => MissingCause::Pending,
             GitPast::Defined { commit, removal: None, .. } => MissingCause::Deleted { commit: Some(commit) },
             GitPast::Defined { commit, removal: Some(removal), .. } => {
-                let was_back = |again| seen.max(left_in_place) > Some(again);
-                if removal.defined_again.is_some_and(was_back) {
+                if removal.is_over(seen.max(left_in_place)) {
                     return MissingCause::Deleted { commit: Some(commit) };
                 }
                 let [commit, removed] = [&commit, &removal.commit].map(|id| short(id));
@@ -81,10 +93,16 @@ impl Past {
                 MissingCause::Unknown(reason)
             }
             // What the service shows was applied after the check had seen it: that run deleted it.
-            GitPast::NotDefined(applied) if seen > withdrawn.max(Some(applied)) => {
-                MissingCause::Deleted { commit: None }
+            GitPast::NotDefined { applied, .. } if seen <= withdrawn.max(Some(applied)) => MissingCause::Pending,
+            GitPast::NotDefined { removal: Err(reason), .. } => MissingCause::Unknown(reason),
+            GitPast::NotDefined { removal: Ok(Some(removal)), .. } if !removal.is_over(seen.max(left_in_place)) => {
+                let removed = short(&removal.commit);
+                let reason = format!(
+                    "{removed} removed the definition after a check saw it, and whether that was applied is unknown"
+                );
+                MissingCause::Unknown(reason)
             }
-            GitPast::NotDefined(_) => MissingCause::Pending,
+            GitPast::NotDefined { .. } => MissingCause::Deleted { commit: None },
             GitPast::Unknown(reason) => match seen.max(left_in_place) {
                 Some(in_place) if Some(in_place) > withdrawn => MissingCause::Deleted { commit: None },
                 _ if withdrawn.is_some() => MissingCause::Pending,
@@ -197,11 +215,21 @@ mod tests {
         assert_eq!(Past { withdrawn: Some(at(15)), ..removed() }.cause(), MissingCause::Pending);
         assert!(is_unknown(Past { seen: Some(at(99)), ..past(defined(Some(("b", None)))) }));
         // The newest commit that was applied lacks it: its apply deleted what was seen before.
-        let lacks = || past(GitPast::NotDefined(at(10)));
+        let lacks_of = |removal| past(GitPast::NotDefined { applied: at(10), removal });
+        let lacks = || lacks_of(Ok(None));
         assert_eq!(lacks().cause(), MissingCause::Pending);
         assert_eq!(Past { seen: Some(at(9)), ..lacks() }.cause(), MissingCause::Pending);
         assert_eq!(Past { seen: Some(at(11)), ..lacks() }.cause(), deleted);
         assert_eq!(Past { seen: Some(at(11)), withdrawn: Some(at(12)), ..lacks() }.cause(), MissingCause::Pending);
+        // A later one defined it, one after that removed it, and it is back.
+        let was_back = || lacks_of(Ok(Some(Removal { commit: "b".to_owned(), defined_again: Some(at(20)) })));
+        assert_eq!(was_back().cause(), MissingCause::Pending);
+        assert!(is_unknown(Past { seen: Some(at(20)), ..was_back() }));
+        assert_eq!(Past { seen: Some(at(21)), ..was_back() }.cause(), deleted);
+        assert_eq!(Past { seen: Some(at(11)), left_in_place: Some(at(21)), ..was_back() }.cause(), deleted);
+        assert_eq!(Past { seen: Some(at(11)), withdrawn: Some(at(12)), ..was_back() }.cause(), MissingCause::Pending);
+        assert!(is_unknown(Past { seen: Some(at(11)), ..lacks_of(Err("shallow".to_owned())) }));
+        assert_eq!(lacks_of(Err("shallow".to_owned())).cause(), MissingCause::Pending);
         // Without git.
         assert!(is_unknown(past(unknown())));
         assert_eq!(Past { seen: Some(Timestamp::MIN), ..past(unknown()) }.cause(), deleted);

@@ -196,6 +196,43 @@ fn what_an_apply_did_not_get_to_before_it_ended_was_not_deleted_outside() {
 }
 
 #[test]
+fn what_a_later_commit_than_those_that_live_objects_name_removed_was_not_deleted_outside() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let check = "drift . --drift-state ../drift.json --state ../elsewhere";
+    stage.write("news.yaml", &definition("shop/news", 80));
+    commit(&stage, "news");
+    // It creates this one alone, and no other object names the commit.
+    stage.run(APPLY).code(0);
+    stage.run(check).code(0);
+    stage.remove("news.yaml");
+    let removed = commit(&stage, "removal");
+    stage.run(APPLY).code(0);
+    assert!(!service.has("shop/news"));
+    git(&stage, "revert --no-edit HEAD");
+    let elsewhere = stage.run(check);
+    elsewhere.code(2).stdout_contains("cannot be decided").stdout_contains(&format!("{} removed", &removed[..7]));
+}
+
+#[test]
+fn a_merged_branch_that_never_had_it_removes_nothing() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let check = "drift . --drift-state ../drift.json --state ../elsewhere";
+    git(&stage, "checkout -qb branch");
+    stage.edit("legacy.yaml", "port: 80", "port: 81");
+    commit(&stage, "branch");
+    git(&stage, "checkout -q main");
+    stage.write("news.yaml", &definition("shop/news", 80));
+    commit(&stage, "news");
+    stage.run(APPLY).code(0);
+    stage.run(check).code(0);
+    git(&stage, "merge -q --no-ff --no-edit branch");
+    service.delete("shop/news");
+    stage.run(check).code(4).stdout_contains("shop/news");
+}
+
+#[test]
 fn what_a_merge_brings_back_was_not_deleted_outside() {
     let service = Service::start();
     let stage = applied(&service);

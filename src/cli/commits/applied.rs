@@ -40,16 +40,17 @@ pub async fn judge_missing(
     if missing.is_empty() {
         return Ok(());
     }
-    let history = applied_definitions(stack, commits, &missing);
+    let last_seen = |key: &Key| check.and_then(|drift_state| drift_state.last_seen(key));
+    let seen = missing.iter().filter(|key| last_seen(key).is_some()).cloned().collect();
+    let history = applied_definitions(stack, commits, (&missing, &seen));
     let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
     // Whichever environment it was that took it away.
     let owner = RunOwner { environment: None, ..owner };
-    let last_seen = |key: &Key| check.and_then(|drift_state| drift_state.last_seen(key));
     let past = |key: &Key| match &history {
         Ok(history) => history.past(key),
         Err(reason) => GitPast::Unknown(reason.clone()),
     };
-    let depends_on_runs = |key: &Key| last_seen(key).is_some() || !matches!(past(key), GitPast::NotDefined(_));
+    let depends_on_runs = |key: &Key| last_seen(key).is_some() || !matches!(past(key), GitPast::NotDefined { .. });
     // The journal of a long time is much to read.
     let actions = match missing.iter().any(depends_on_runs) {
         true => settings::ask_state(context, move |store| journal::last_actions(store, &owner)).await?,
@@ -100,7 +101,10 @@ impl AppliedDefinitions {
         let first = self.newest.iter().map(|commit| commit.first).min().unwrap_or(Timestamp::MIN);
         let last = self.newest.iter().map(|commit| commit.last).max().unwrap_or(Timestamp::MAX);
         match (having.as_slice(), &self.lacks) {
-            ([], None) => GitPast::NotDefined(last),
+            ([], None) => {
+                let removal = self.removals.as_ref().map(|removals| removals.get(key).cloned());
+                GitPast::NotDefined { applied: last, removal: removal.map_err(Clone::clone) }
+            }
             // What was applied last, or may have been, decides.
             (having, Some((lacks, run))) if having.is_empty() || *run >= last => {
                 GitPast::Unknown(format!("the clone lacks the applied commit {}", short(lacks)))
@@ -116,11 +120,12 @@ impl AppliedDefinitions {
     }
 }
 
-/// What was defined when the stack was last applied, as far as git shows it, or why it does not.
+/// What was defined when the stack was last applied, as far as git shows it, or why it does not. Of what is missing, checks saw
+/// the second set.
 fn applied_definitions(
     stack: &Stack<'_>,
     commits: &NamedCommits,
-    missing: &BTreeSet<Key>,
+    missing: (&BTreeSet<Key>, &BTreeSet<Key>),
 ) -> Result<AppliedDefinitions, String> {
     if commits.is_empty() {
         return Err("no live object of the stack names a commit that was applied".to_owned());
@@ -165,23 +170,23 @@ fn applied_definitions(
     Ok(AppliedDefinitions { newest, lacks, removals })
 }
 
-/// The endpoints that a commit between the applied ones and the working tree's did not define: an apply of it deleted
-/// them.
+/// The endpoints that a commit between the applied ones and the working tree's did not define, and an applied one or one
+/// between them did: an apply of it deleted them. What no applied one defines is pending, unless a check saw it.
 fn removals(
     stack: &Stack<'_>,
     repository: &Repository,
     newest: &[AppliedCommit],
-    missing: &BTreeSet<Key>,
+    (missing, seen): (&BTreeSet<Key>, &BTreeSet<Key>),
 ) -> Result<BTreeMap<Key, Removal>, String> {
     let mut removals = BTreeMap::new();
     for applied in newest {
-        let left: BTreeSet<&Key> = missing.intersection(&applied.keys).collect();
+        let left: BTreeSet<&Key> = missing.intersection(&applied.keys).chain(seen).collect();
         if left.is_empty() {
             continue;
         }
         let later = LaterCommits::of(stack, repository, applied)?;
         for key in left {
-            if let Some(removal) = later.removal(key)? {
+            if let Some(removal) = later.removal(key, applied.keys.contains(key))? {
                 removals.entry(key.clone()).or_insert(removal);
             }
         }
@@ -211,13 +216,13 @@ impl<'r> LaterCommits<'r> {
         Ok(Self { repository, directories, commits: commits.into_iter().map(later).collect() })
     }
 
-    /// The newest commit that does not define an endpoint of the applied one, and from when on it is defined again
+    /// The newest commit that does not define an endpoint which was defined before it, and from when on it is defined again
     /// behind every such commit.
-    fn removal(&self, key: &Key) -> Result<Option<Removal>, String> {
+    fn removal(&self, key: &Key, is_applied: bool) -> Result<Option<Removal>, String> {
         let defines = |later: &LaterCommit| later.keys.as_ref().map(|keys| keys.contains(key));
         let mut found: Option<Removal> = None;
         let mut lacking = BTreeSet::new();
-        for one in &self.commits {
+        for (at, one) in self.commits.iter().enumerate() {
             // What does not load was not applied either.
             if defines(one) != Some(false) {
                 continue;
@@ -225,7 +230,7 @@ impl<'r> LaterCommits<'r> {
             let followers = self.followers(one)?;
             let is_before_another = !followers.is_disjoint(&lacking);
             lacking.insert(one.commit.id.clone());
-            if is_before_another {
+            if is_before_another || !is_applied && !self.follows(one, &self.commits[at + 1..], defines)? {
                 continue;
             }
             // A branch that was merged may be older than what the other side removed.
@@ -241,6 +246,21 @@ impl<'r> LaterCommits<'r> {
             }
         }
         Ok(found)
+    }
+
+    /// Whether a commit has one of these in its past that defines it.
+    fn follows(
+        &self,
+        one: &LaterCommit,
+        earlier: &[LaterCommit],
+        defines: impl Fn(&LaterCommit) -> Option<bool>,
+    ) -> Result<bool, String> {
+        for earlier in earlier.iter().filter(|earlier| defines(earlier) == Some(true)) {
+            if self.followers(earlier)?.contains(&one.commit.id) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn followers<'s>(&self, one: &'s LaterCommit) -> Result<&'s BTreeSet<String>, String> {
