@@ -8,7 +8,7 @@ use super::plan::{Command, Rank};
 use super::reason::{block_reason, reason_since, remarkable_reason};
 use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
 use crate::model::{Field, Namespace, words};
-use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange, Note, Plan};
+use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange, Note, Plan, Waves};
 use crate::report::prelude::*;
 
 /// Endpoints that a proposed command names at most.
@@ -303,6 +303,21 @@ fn accepting(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key
     (!keys.is_empty()).then(|| Command { label, command: format!("trueup pull --drift {call}{flags}") })
 }
 
+/// These changes with the creates without which a plan refuses them, since they refer to what is not there.
+fn with_needed_creates<'c>(plan: &'c Plan, keys: &[&'c Key]) -> Vec<&'c Key> {
+    let needs = Waves::of(&plan.changes).needs;
+    let is_create = |change: &&Change| change.action.kind() == ActionKind::Create;
+    let creates: BTreeSet<&Key> = plan.changes.iter().filter(is_create).map(|change| &change.key).collect();
+    let (mut all, mut at) = (keys.to_vec(), 0);
+    while let Some(key) = all.get(at) {
+        let needed = needs.get(*key).into_iter().flatten().copied();
+        let needed: Vec<&Key> = needed.filter(|needed| creates.contains(*needed) && !all.contains(needed)).collect();
+        all.extend(needed);
+        at += 1;
+    }
+    all
+}
+
 /// The apply that restores what was changed outside, or makes what is pending. It does nothing about what is blocked, and
 /// keeps what no definition names.
 fn applying(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key>) -> Option<Command> {
@@ -319,7 +334,8 @@ fn applying(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key>
         return None;
     }
     let applied = applied.into_iter().filter(|row| verdict == Verdict::Pending || is_restored(row));
-    let keys: Vec<&Key> = applied.map(|row| row.key).collect();
+    let restored: Vec<&Key> = applied.map(|row| row.key).collect();
+    let keys = with_needed_creates(&check.plan, &restored);
     let is_silent = |plan: &Plan| plan.changes.iter().any(|change| silent.contains(&change.key));
     let only = only(check, &keys).filter(|_| verdict == Verdict::Both || is_silent(&check.plan));
     // The guards count what it leaves out as well.
@@ -334,6 +350,7 @@ fn applying(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key>
         Verdict::Pending => "apply",
         Verdict::Both if only.is_none() && keys.is_empty() => "apply what is pending",
         Verdict::Both if only.is_none() => "restore, and apply what is pending",
+        _ if only.is_some() && keys.len() > restored.len() => "restore, and create what that refers to",
         _ => "restore",
     };
     // What a guard refuses is not allowed by the command.

@@ -391,3 +391,23 @@ fn a_resume_writes_a_reference_to_what_its_run_deleted_with_consent() {
     assert_eq!(service.requests("DELETE"), 1);
     stage.run(&format!("apply --resume last --yes --quiet {allow}")).code(0);
 }
+
+#[test]
+fn what_restores_an_object_creates_what_that_refers_to() {
+    let service = Service::start();
+    let (without, reference) = POOL.split_at(POOL.find("  healthcheck:").expect("a reference"));
+    let stage =
+        stack(&service).file("d/a-pool.yaml", without).file("d/ep.yaml", &definition("shop/ep", 80)).committed();
+    stage.run("apply . --yes --quiet").code(0);
+    let path = "/api/config/namespaces/shop/origin_pools/cart";
+    assert_eq!(service.send("DELETE", path, None).0, 200);
+    stage.write("d/a-pool.yaml", &format!("{without}{reference}"));
+    stage.write("d/check.yaml", CHECK);
+    stage.edit("d/ep.yaml", "port: 80", "port: 81");
+    commit(&stage, "check");
+    let restore = "trueup apply . --only origin_pool:shop/cart --only healthcheck:shop/alive";
+    let label = "restore, and create what that refers to:";
+    stage.run("drift .").code(4).stdout_contains(&format!("{label}  {restore}\n"));
+    stage.run(&format!("{} --yes --quiet", restore.trim_start_matches("trueup "))).code(0);
+    assert_eq!(service.get("shop/ep")["spec"]["port"], 80, "nobody asked for it");
+}
