@@ -44,7 +44,14 @@ pub(super) fn protected(header: &RunHeader) -> String {
 /// Held while a run of one stack against one service is in progress; dies with its holder.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A program that another thread starts has the file too, for a moment.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -69,6 +76,22 @@ impl Lock {
         }
         // Its run is only for the message of the second one.
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", header.run));
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_free_although_a_program_that_was_started_meanwhile_has_its_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let header = crate::journal::tests::header("2026-11-22T05-00-00-000-shop-0001");
+        let lock = Lock::take(directory.path(), &header).expect("free");
+        let _inherited = lock.file.try_clone().expect("a second one");
+        assert!(Lock::take(directory.path(), &header).is_err());
+        drop(lock);
+        drop(Lock::take(directory.path(), &header).expect("free again"));
     }
 }

@@ -22,7 +22,7 @@ fn runner(store: &FaultyStore) -> StateStore {
     StateStore::Bucket(store.bucket(), LeaseTiming::of_seconds(1).expect("a time"))
 }
 
-fn header(run: &str) -> RunHeader {
+pub(super) fn header(run: &str) -> RunHeader {
     let mut plan = Plan { stack: Some("shop".to_owned()), ..Plan::default() };
     plan.service.base_url = "https://a.example".to_owned();
     RunHeader {
