@@ -74,16 +74,16 @@ async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Requ
         request
     };
     let call = Call { operation: entry.operation, namespace: &entry.namespace, name: &entry.name };
-    let action = service.faults.pick(call);
-    if let Some(FaultAction::Write(mode)) = &action {
+    let picked = service.faults.pick(call);
+    if let Some((FaultAction::Write(mode), _)) = &picked {
         request.extensions_mut().insert(*mode);
     }
     let run = next.run(request);
-    match action {
+    match picked {
         None => run.await,
-        Some(action) => {
-            entry.fault = Some(action.name());
-            inject(&service.objects, call, action, run).await
+        Some(picked) => {
+            entry.fault = Some(picked.0.name());
+            inject(&service.objects, call, picked, run).await
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
+use trueup::sandbox::LogEntry;
 
 use crate::support::{BucketServer, OddServer, Service, Stage, definition};
 
@@ -174,18 +175,15 @@ fn what_an_apply_creates_while_a_check_reads_was_not_deleted_outside() {
         .file("card.yaml", &definition("pay/card", 80))
         .applied(".");
     stage.write("new.yaml", &definition("pay/new", 80));
-    service.misbehave("rules: [{operation: endpoint-list, namespace: shop, for: 1, delay: {milliseconds: 4000}}]");
+    service.hold("operation: endpoint-list, namespace: shop, for: 1");
     let before = service.log().len();
     let check = stage.command(&["drift", "."]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
-    let is_read = || {
-        let log = service.log();
-        let lists = log[before..].iter().filter(|entry| entry.operation == "endpoint-list");
-        ["pay", "shop"].iter().all(|name| lists.clone().any(|entry| entry.namespace == *name))
-    };
-    while !is_read() {
+    let is_read = |entry: &LogEntry| entry.operation == "endpoint-list" && entry.namespace == "pay";
+    while !service.log()[before..].iter().any(is_read) {
         std::thread::yield_now();
     }
     stage.run("apply . --yes --quiet").code(0);
+    service.release();
     let output = check.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(2), "{said}");

@@ -194,22 +194,24 @@ fn an_interrupted_apply_is_a_document_and_a_stream_ends_with_it() {
         let both = [1, 2].map(|number| definition(&format!("shop/{format}-{number}"), 80)).join("---\n");
         let stage = Stage::stack(&service, format).file("both.yaml", &both);
         // One is answered at once, while the other is in flight.
-        service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 3000}}]");
+        service.hold("operation: endpoint-create, after: 1");
         let created = service.requests("POST");
         let mut command = stage.command(&["apply", ".", "--yes", "--format", format]);
-        let mut apply = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut apply = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         while service.requests("POST") == created {
             std::thread::yield_now();
         }
         let kill = std::process::Command::new("kill").args(["-INT", &apply.id().to_string()]).status();
         assert!(kill.expect("a program").success());
+        let mut messages = BufReader::new(apply.stderr.take().expect("piped")).lines().map_while(Result::ok);
+        assert!(messages.any(|line| line.contains("those in flight finish")));
+        service.release();
         let mut text = String::new();
         apply.stdout.take().expect("piped").read_to_string(&mut text).expect("UTF-8");
         assert_eq!(apply.wait().expect("it ends").code(), Some(130), "{text}");
         let last = if format == "json" { text.as_str() } else { text.lines().last().expect("a line") };
         let document: Value = serde_json::from_str(last).expect("JSON");
         assert_eq!((&document["kind"], &document["outcome"]["interrupted"]), (&json!("outcome"), &json!(true)));
-        service.misbehave("rules: []");
     }
 }
 
@@ -325,7 +327,7 @@ fn a_check_that_waits_for_its_drift_state_ends_when_it_is_interrupted() {
     assert!(interrupt.expect("a program").success());
     let begun = Instant::now();
     while check.try_wait().expect("a child").is_none() {
-        if begun.elapsed() > Duration::from_secs(20) {
+        if begun.elapsed() > Duration::from_mins(2) {
             check.kill().expect("a child");
             panic!("it waits for the lock");
         }
@@ -353,7 +355,7 @@ fn a_second_interrupt_ends_what_writes_to_a_reader_that_has_stopped_to_read() {
         stdout.read_exact(&mut [0]).expect("it has begun to write");
         let begun = Instant::now();
         while stopped.try_wait().expect("a child").is_none() {
-            if begun.elapsed() > Duration::from_secs(20) {
+            if begun.elapsed() > Duration::from_mins(2) {
                 stopped.kill().expect("a child");
                 panic!("{line} waits for its reader");
             }
@@ -429,7 +431,7 @@ fn a_stack_that_an_interrupt_kept_from_beginning_says_so() {
             .file(&format!("{name}/b.yaml"), &definition(&format!("{name}/early"), 80))
     });
     // One is answered at once, while the other is in flight.
-    service.misbehave("rules: [{operation: endpoint-create, name: cart, delay: {milliseconds: 4000}}]");
+    service.hold("operation: endpoint-create, name: cart");
     let mut command = stage.command(&["apply", "one", "two", "three", "--yes"]);
     let mut apply = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let created = || service.log().iter().any(|entry| entry.method == "POST");
@@ -438,9 +440,11 @@ fn a_stack_that_an_interrupt_kept_from_beginning_says_so() {
     }
     let kill = std::process::Command::new("kill").args(["-INT", &apply.id().to_string()]).status();
     assert!(kill.expect("a program").success());
+    let mut messages = BufReader::new(apply.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    assert!(messages.any(|line| line.contains("those in flight finish")));
+    service.release();
     let mut text = String::new();
     apply.stdout.take().expect("piped").read_to_string(&mut text).expect("UTF-8");
-    let messages = BufReader::new(apply.stderr.take().expect("piped")).lines().map_while(Result::ok);
     let messages: Vec<String> = messages.collect();
     assert_eq!(apply.wait().expect("it ends").code(), Some(130), "{text}{messages:?}");
     assert!(text.contains("== three\nSKIPPED  the apply was interrupted\n"), "{text}{messages:?}");

@@ -60,11 +60,12 @@ impl Terminal {
         self
     }
 
-    /// Closes the terminal, as a lost connection does; returns the exit code.
-    pub fn close(mut self) -> Option<i32> {
+    /// Closes the terminal, as a lost connection does; returns the exit code of what ends `then`.
+    pub fn close(mut self, then: impl FnOnce()) -> Option<i32> {
         self.keyboard = File::open("/dev/null").expect("another file");
         let sent = std::process::Command::new("kill").args(["-HUP", &self.child.id().to_string()]).status();
         assert!(sent.expect("kill").success());
+        then();
         self.child.wait().expect("an end").code()
     }
 

@@ -45,7 +45,7 @@ fn ends_with(apply: Child, code: i32) -> String {
 fn an_object_that_is_protected_while_its_refused_delete_waits_is_not_deleted() {
     for (annotation, value) in [("trueup/protect", "true"), ("trueup/stack", "another")] {
         let service = Service::start();
-        let (_stage, apply) = waiting(&service, 2);
+        let (_stage, apply) = waiting(&service, 5);
         service.change("shop/gone", |object| object["metadata"]["annotations"][annotation] = json!(value));
         let text = ends_with(apply, 6);
         assert!(text.contains("changed by someone else"), "{text}");

@@ -178,7 +178,7 @@ fn what_an_apply_did_not_get_to_before_it_ended_was_not_deleted_outside() {
             stage = stage.file(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
         }
         let stage = stage.committed();
-        service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 1500}}]");
+        service.hold("operation: endpoint-create, after: 1");
         let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "1"]);
         let apply = apply.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut apply = apply.spawn().expect("the program starts");
@@ -187,9 +187,11 @@ fn what_an_apply_did_not_get_to_before_it_ended_was_not_deleted_outside() {
         said.find(|line| line.contains("done")).expect("a change is done");
         let sent = Command::new("kill").args([signal, &apply.id().to_string()]).status();
         assert!(sent.expect("kill").success());
+        // A run that was killed says nothing more.
+        said.by_ref().find(|line| line.contains("those in flight finish"));
+        service.release();
         said.for_each(drop);
         assert!(!apply.wait().expect("it ends").success());
-        service.misbehave("rules: []");
         let drift = stage.run("drift .");
         drift.code(2).stdout_contains("PENDING ").stdout_contains("shop/e7 ").does_not_say("outside");
     }

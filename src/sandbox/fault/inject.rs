@@ -9,6 +9,7 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use futures_util::stream;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::rule::{Call, FaultAction, Runs};
 use crate::sandbox::answer::{self, Code, ErrorResponse, page};
@@ -22,11 +23,11 @@ const CHUNK: usize = 16 * 1024;
 #[derive(Clone, Debug)]
 pub struct Cut;
 
-/// Does to a call what `action` says; `run` does the call itself.
+/// Does to a call what `action` says; `run` does the call itself. `end` is closed at the end of the scenario.
 pub async fn inject(
     objects: &Objects,
     call: Call<'_>,
-    action: FaultAction,
+    (action, mut end): (FaultAction, watch::Receiver<()>),
     run: impl Future<Output = Response<Body>> + Send,
 ) -> Response<Body> {
     // Only objects are changed and listed by somebody else.
@@ -37,7 +38,7 @@ pub async fn inject(
             instead(runs, run, failure(status, body, retry_after)).await
         }
         FaultAction::Delay { milliseconds } => {
-            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+            let _ = tokio::time::timeout(Duration::from_millis(milliseconds), end.changed()).await;
             run.await
         }
         FaultAction::DisconnectBefore => cut(Response::default()),

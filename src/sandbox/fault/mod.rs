@@ -7,6 +7,8 @@ mod rule;
 
 use std::sync::Mutex;
 
+use tokio::sync::watch;
+
 pub use file::ScenarioError;
 pub use inject::{Cut, inject};
 pub use rule::{Call, FaultAction, Scenario};
@@ -15,40 +17,47 @@ use rule::FaultRule;
 
 use crate::model::share::locked;
 
-/// A scenario with its counts.
+/// The scenario of a sandbox.
 #[derive(Debug)]
-pub struct Faults(Mutex<Vec<FaultRule>>);
+pub struct Faults(Mutex<Current>);
+
+/// A scenario with its counts. Its end drops the sender, which its delays await.
+#[derive(Debug)]
+struct Current {
+    rules: Vec<FaultRule>,
+    end: watch::Sender<()>,
+}
 
 impl Faults {
     /// Starts a scenario.
     pub fn new(scenario: Scenario) -> Self {
-        Self(Mutex::new(scenario.rules))
+        Self(Mutex::new(Current { rules: scenario.rules, end: watch::Sender::new(()) }))
     }
 
-    /// Starts a scenario instead of the one before.
+    /// Starts a scenario instead of the one before, and ends the delays of that.
     pub fn set(&self, scenario: Scenario) {
-        *locked(&self.0) = scenario.rules;
+        *locked(&self.0) = Current { rules: scenario.rules, end: watch::Sender::new(()) };
     }
 
     /// Whether a rule has to know the name of the object, which is in the body of a create.
     pub fn needs_names(&self) -> bool {
-        let rules = locked(&self.0);
-        rules.iter().any(|rule| {
+        let current = locked(&self.0);
+        current.rules.iter().any(|rule| {
             rule.name.is_some() || matches!(rule.action, FaultAction::Conflict { .. } | FaultAction::Vanish)
         })
     }
 
-    /// Counts a call; returns the action that it gets.
-    pub fn pick(&self, call: Call<'_>) -> Option<FaultAction> {
-        let mut rules = locked(&self.0);
+    /// Counts a call; returns the action that it gets, and what is closed at the end of the scenario.
+    pub fn pick(&self, call: Call<'_>) -> Option<(FaultAction, watch::Receiver<()>)> {
+        let mut current = locked(&self.0);
         let mut action = None;
-        for rule in rules.iter_mut().filter(|rule| rule.matches(call)) {
+        for rule in current.rules.iter_mut().filter(|rule| rule.matches(call)) {
             if action.is_none() && rule.is_due() {
                 action = Some(rule.action.clone());
             }
             rule.count += 1;
         }
-        action
+        Some((action?, current.end.subscribe()))
     }
 }
 
@@ -91,8 +100,19 @@ mod tests {
         let scenario = "rules: [{operation: endpoint-get, for: 1, cut: before}, {for: 2, cut: after}]";
         let faults = Faults::new(Scenario::parse(scenario).unwrap());
         let call = Call { operation: "endpoint-get", namespace: "shop", name: "ep-a" };
-        assert_eq!(faults.pick(call), Some(FaultAction::DisconnectBefore));
-        assert_eq!(faults.pick(call), Some(FaultAction::DisconnectAfter));
-        assert_eq!(faults.pick(call), None);
+        let picked = || faults.pick(call).map(|(action, _)| action);
+        assert_eq!(picked(), Some(FaultAction::DisconnectBefore));
+        assert_eq!(picked(), Some(FaultAction::DisconnectAfter));
+        assert_eq!(picked(), None);
+    }
+
+    #[test]
+    fn what_waits_learns_that_another_scenario_began() {
+        let faults = Faults::new(Scenario::parse("rules: [{delay: {milliseconds: 600000}}]").unwrap());
+        let call = Call { operation: "endpoint-get", namespace: "shop", name: "ep-a" };
+        let (_, end) = faults.pick(call).unwrap();
+        assert!(end.has_changed().is_ok());
+        faults.set(Scenario::default());
+        assert!(end.has_changed().is_err());
     }
 }

@@ -43,7 +43,7 @@ pub enum FaultAction {
         #[serde(rename = "effect", default)]
         runs: Runs,
     },
-    /// The call is made this much later.
+    /// The call is made this much later, or when another scenario replaces this one.
     Delay { milliseconds: u64 },
     /// The connection is closed and the call is not made.
     #[serde(rename = "cut-before")]

@@ -378,12 +378,13 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
     for number in 0..9 {
         stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
     }
-    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
+    service.hold("operation: endpoint-create, after: 1");
     let (mut apply, mut stderr) = begun(stage.command(&["apply", ".", "--yes", "--concurrency", "2"]));
-    // `timeout` sends its signal to the program, and to its group.
-    let twice = format!("kill -INT {0}; sleep 0.05; kill -INT {0}", apply.id());
+    // Two signals at once: `timeout` sends its own to the program, and to its group.
+    let twice = format!("kill -STOP {0}; kill -INT {0}; kill -TERM {0}; kill -CONT {0}", apply.id());
     assert!(Command::new("sh").args(["-c", &twice]).status().expect("a shell").success());
     assert!(stderr.any(|line| line.contains("those in flight finish")));
+    service.release();
     let lines: Vec<String> = stderr.collect();
     let mut said = String::new();
     apply.stdout.take().expect("a pipe").read_to_string(&mut said).expect("text");
@@ -394,7 +395,6 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
     assert!(said.contains(&format!("not tried: {} changes: create shop/e", 9 - made)), "{said}");
     assert!(said.contains("\nresume with: trueup apply --resume "), "{said}");
 
-    service.misbehave("rules: []");
     let resumed = stage.run("apply --resume last --yes");
     resumed
         .code(0)
@@ -404,20 +404,23 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
     assert_eq!(service.requests("POST"), 9);
 }
 
-/// An apply of two creates, one after the other, that `program` starts; it receives `-HUP` when the first is made.
+/// An apply of four creates that `program` starts; it receives `-HUP` when one is made and another is in flight.
 #[cfg(unix)]
-fn hung_up(service: &Service, stage: &Stage, program: &[&str]) -> std::process::Output {
-    stage.write("a.yaml", &definition("shop/a", 80));
-    stage.write("b.yaml", &definition("shop/b", 80));
-    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
-    let apply = stage.command(&["apply", ".", "--yes", "--concurrency", "1"]);
+fn hung_up(service: &Service, stage: &Stage, program: &[&str], is_ignored: bool) -> std::process::Output {
+    for number in 0..4 {
+        stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
+    }
+    service.hold("operation: endpoint-create, after: 1");
+    let apply = stage.command(&["apply", ".", "--yes", "--concurrency", "2"]);
     let mut outer = Command::new(program[0]);
     outer.args(&program[1..]).arg(apply.get_program()).args(apply.get_args());
     outer.current_dir(apply.get_current_dir().expect("a directory")).env_clear();
     outer.envs(apply.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let (outer, stderr) = begun(outer);
+    let (outer, mut stderr) = begun(outer);
     let sent = Command::new("kill").args(["-HUP", &outer.id().to_string()]).status().expect("kill");
     assert!(sent.success());
+    assert!(is_ignored || stderr.any(|line| line.contains("those in flight finish")));
+    service.release();
     let said = stderr.collect::<Vec<_>>().join("\n").into_bytes();
     let ended = outer.wait_with_output().expect("it ends");
     std::process::Output { stderr: said, ..ended }
@@ -431,12 +434,10 @@ fn a_run_whose_terminal_is_closed_ends_as_an_interrupted_one() {
     }
     let service = Service::start();
     let stage = Stage::stack(&service, "runs");
-    let ended = hung_up(&service, &stage, &["env"]);
+    let ended = hung_up(&service, &stage, &["env"], false);
     let (stdout, stderr) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
     assert_eq!(ended.status.code(), Some(130), "{stdout}{stderr}");
-    assert!(stderr.contains("those in flight finish"), "{stderr}");
     assert!(stdout.contains("Interrupted: applied ") && stdout.contains("resume with: "), "{stdout}");
-    service.misbehave("rules: []");
     stage.run("history").code(0).does_not_say("in doubt");
 }
 
@@ -448,14 +449,13 @@ fn a_run_ends_as_an_interrupted_one_though_nothing_can_be_drawn_any_more() {
     }
     let service = Service::start();
     let stage = Stage::stack(&service, "runs").env("TERM", "xterm");
-    for number in 0..40 {
+    for number in 0..200 {
         stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
     }
-    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 200}}]");
+    service.hold("operation: endpoint-create, after: 8");
     let mut terminal = crate::terminal::Terminal::run(&stage, "apply . --yes --concurrency 4");
-    terminal.wait_for("8/40");
-    assert_eq!(terminal.close(), Some(130));
-    service.misbehave("rules: []");
+    terminal.wait_for("8/200");
+    assert_eq!(terminal.close(|| service.release()), Some(130));
     stage.run("history").code(0).does_not_say("in doubt");
 }
 
@@ -464,10 +464,10 @@ fn a_run_ends_as_an_interrupted_one_though_nothing_can_be_drawn_any_more() {
 fn a_run_that_ignores_the_end_of_its_terminal_goes_on() {
     let service = Service::start();
     let stage = Stage::stack(&service, "runs");
-    let ended = hung_up(&service, &stage, &["sh", "-c", "trap '' HUP; exec \"$0\" \"$@\""]);
+    let ended = hung_up(&service, &stage, &["sh", "-c", "trap '' HUP; exec \"$0\" \"$@\""], true);
     let (stdout, stderr) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
     assert_eq!(ended.status.code(), Some(0), "{stdout}{stderr}");
-    assert!(stdout.contains("2 created"), "{stdout}");
+    assert!(stdout.contains("4 created"), "{stdout}");
 }
 
 #[test]
@@ -509,7 +509,7 @@ fn a_run_in_progress_is_not_rolled_back_in_part() {
     let stage = Stage::stack(&service, "runs");
     stage.write("a.yaml", &definition("shop/a", 80));
     stage.write("b.yaml", &definition("shop/b", 80));
-    service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 2000}}]");
+    service.hold("operation: endpoint-create, after: 1");
     let (mut apply, stderr) = begun(stage.command(&["apply", ".", "--yes", "--concurrency", "1"]));
     stage
         .run("rollback last --allow empty-namespace -o back.json")
@@ -517,6 +517,7 @@ fn a_run_in_progress_is_not_rolled_back_in_part() {
         .stderr_contains("another apply of stack `runs` is running on this machine")
         .stderr_contains("nothing was sent");
     assert!(!stage.path("back.json").exists());
+    service.release();
     stderr.for_each(drop);
     assert_eq!(apply.wait().expect("it ends").code(), Some(0));
     stage.run("rollback last --allow empty-namespace --yes --quiet").code(0).stdout_contains("2 deleted");
@@ -546,11 +547,12 @@ fn loses_its_record(lose: impl Fn(&Stage)) {
     for number in 0..5 {
         stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
     }
-    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
+    service.hold("operation: endpoint-create, after: 1");
     stage.write("../run.json", "that of an earlier run");
     let call = ["apply", ".", "--yes", "--concurrency", "1", "--write", "json=../run.json"];
     let (mut apply, stderr) = begun(stage.command(&call));
     lose(&stage);
+    service.release();
     let stderr = stderr.collect::<Vec<_>>().join("\n");
     let mut stdout = String::new();
     apply.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("text");
@@ -588,7 +590,7 @@ fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     stage.run("apply . --yes --quiet --only pay/c").code(0);
     stage.remove("c.yaml");
     stage.write("trueup.yaml", "stack: runs\nnamespaces: [shop]\n");
-    service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 3000}}]");
+    service.hold("operation: endpoint-create, after: 1");
     let call: Vec<&str> = ["apply", ".", "--yes", "--concurrency", "2"].into_iter().chain(flags.split(' ')).collect();
     let (mut apply, mut stderr) = begun(stage.command(&call));
     let interrupt = || {
@@ -602,7 +604,7 @@ fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
         stderr.find(|line| line.contains("ended at once; resume with `trueup apply --resume ")).expect("a line");
     assert_eq!(apply.wait().expect("it ends").code(), Some(130));
 
-    service.misbehave("rules: []");
+    service.release();
     let resume = ended.split('`').nth(1).and_then(|command| command.strip_prefix("trueup ")).expect("a command");
     assert!(resume.contains(flags), "{resume}");
     let resumed = stage.run(&format!("{resume} --yes"));

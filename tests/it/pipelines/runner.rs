@@ -1,6 +1,7 @@
 //! Runs the scripts of pipelines as a runner does: shell steps with the program in their path, and scripts of
 //! `actions/github-script` in Node.js with the calls of the forge answered from a table.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -89,17 +90,26 @@ impl Runner {
         self.result(&self.command(script, directory).output().expect("bash starts"))
     }
 
-    /// A shell step that is cancelled once `begun`: the runner interrupts the process that it started, and no other.
-    pub fn cancelled(&self, step: &Value, begun: impl Fn() -> bool) -> Ran {
+    /// A shell step that is cancelled when its first create was answered and others are in flight: the runner interrupts the
+    /// process that it started, and no other.
+    pub fn cancelled(&self, step: &Value, service: &Service) -> Ran {
+        service.hold("operation: endpoint-create, after: 1");
         let mut command = self.command(text(step, "run"), text(step, "working-directory"));
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("bash starts");
-        while !begun() {
+        while service.requests("POST") == 0 {
             assert!(child.try_wait().expect("a child").is_none(), "it ended before it was cancelled");
             std::thread::sleep(Duration::from_millis(10));
         }
         let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
         assert!(sent.success());
-        self.result(&child.wait_with_output().expect("it ends"))
+        let stderr = BufReader::new(child.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+        let errors = stderr.inspect(|line| {
+            if line.contains("those in flight finish") {
+                service.release();
+            }
+        });
+        let stderr = errors.collect::<Vec<_>>().join("\n").into_bytes();
+        self.result(&Output { stderr, ..child.wait_with_output().expect("it ends") })
     }
 
     /// The script in a file of its own, as the runner starts it.

@@ -132,7 +132,7 @@ fn an_edit_that_makes_no_sense_is_refused_before_it_is_sent() {
 #[test]
 fn a_write_that_is_interrupted_says_that_it_may_have_taken_effect() {
     let (service, stage) = staged();
-    service.misbehave("rules: [{operation: ddos-event-edit, delay: {milliseconds: 60000}}]");
+    service.hold("operation: ddos-event-edit");
     let reads = || service.log().iter().filter(|entry| entry.operation == "ddos-event-get").count();
     let mut command = stage.command(&["ddos", "edit", "open-one", "--description", "mine", "--yes"]);
     let edit = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -168,8 +168,8 @@ fn is_in_doubt(write: std::process::Child) {
 #[test]
 fn an_event_that_moved_after_it_was_shown_is_not_written() {
     let (service, stage) = staged();
-    // The second read is delayed long enough for somebody else to come in between.
-    service.misbehave("rules: [{operation: ddos-event-get, after: 1, for: 1, delay: {milliseconds: 1500}}]");
+    // Somebody else comes in before the second read.
+    service.hold("operation: ddos-event-get, after: 1, for: 1");
     let mut child = stage
         .command(&["ddos", "edit", "open-one", "--description", "mine", "--yes"])
         .stdin(Stdio::null())
@@ -184,6 +184,7 @@ fn an_event_that_moved_after_it_was_shown_is_not_written() {
     }
     let (status, body) = service.send("PUT", EVENT, Some(r#"{"description": "theirs"}"#));
     assert_eq!(status, 200, "{body}");
+    service.release();
     std::io::Read::read_to_string(&mut stderr, &mut output).expect("text");
     assert_eq!(child.wait().expect("an end").code(), Some(6), "{output}");
     assert!(output.contains("conflict: DDoS event open-one was changed by someone else"), "{output}");
@@ -211,7 +212,7 @@ fn edited_meanwhile(service: &Service, after: Duration, body: &str) {
 fn an_event_that_moved_while_an_edit_waited_to_be_sent_again_is_not_written() {
     for (description, code) in [("theirs", 6), ("mine", 0)] {
         let (service, stage) = staged();
-        service.misbehave("rules: [{operation: ddos-event-edit, for: 1, status: {code: 429, retry_after: 2}}]");
+        service.misbehave("rules: [{operation: ddos-event-edit, for: 1, status: {code: 429, retry_after: 5}}]");
         let body = format!(r#"{{"description": "{description}"}}"#);
         let ran = std::thread::scope(|scope| {
             scope.spawn(|| edited_meanwhile(&service, Duration::ZERO, &body));

@@ -119,6 +119,18 @@ impl Service {
         assert_eq!(status, 200, "{answer}");
     }
 
+    /// Lets the calls of a rule wait for [`Service::release`], so that what happens meanwhile is up to the test.
+    #[track_caller]
+    pub fn hold(&self, rule: &str) {
+        self.misbehave(&format!("rules: [{{{rule}, delay: {{milliseconds: 600000}}}}]"));
+    }
+
+    /// Answers what waits, and misbehaves no more.
+    #[track_caller]
+    pub fn release(&self) {
+        self.misbehave("rules: []");
+    }
+
     /// Puts objects there that no request could make.
     #[track_caller]
     pub fn plant(&self, seeds: &Value) {
