@@ -265,38 +265,61 @@ fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, Jou
         Err(error) => history.unreadable.push((path, error)),
     })?;
     history.runs.sort_by(|a, b| a.run.cmp(&b.run));
-    let resumed: Vec<(RunId, RunId)> =
-        history.runs.iter().filter_map(|run| Some((run.resumes.clone()?, run.run.clone()))).collect();
-    for at in 0..history.runs.len() {
-        // What is finished has nothing that could be superseded, and nearly every run is.
-        if history.runs[at].is_open() || history.runs[at].is_incomplete() {
-            let (earlier, later) = history.runs.split_at_mut(at + 1);
-            let mut parts = vec![&earlier[at]];
-            // A run resumes earlier ones alone, unless its file was altered.
-            for run in earlier[..at].iter().rev() {
-                let is_part = parts.last().is_some_and(|part| part.resumes.as_ref() == Some(&run.run));
-                parts.extend(is_part.then_some(run));
-            }
-            let overtaken = overtaken(&earlier[at], later);
-            let is_covered = !overtaken.is_empty() && overtaken.len() == earlier[at].unfinished.len();
-            let last = || overtaken.into_values().max().filter(|_| is_covered);
-            let later =
-                later.iter().find(|later| later.supersedes(&parts)).map(|later| later.run.clone()).or_else(last);
-            earlier[at].superseded_by = later;
-        }
-    }
-    for run in &mut history.runs {
-        run.resumed_by = resumed.iter().rev().find(|(earlier, _)| *earlier == run.run).map(|(_, later)| later.clone());
-    }
+    settle(&mut history.runs);
     Ok(history)
 }
 
-/// What `later` runs made of what a run had left, each with the last of them.
-fn overtaken(run: &RunSummary, later: &[RunSummary]) -> BTreeMap<Key, RunId> {
-    let after = later.iter().filter(|later| later.is_after(run));
-    after
-        .flat_map(|later| later.taken_over.intersection(&run.unfinished).map(|key| (key.clone(), later.run.clone())))
-        .collect()
+/// Says of all runs, in their order, which later ones settled them.
+pub(super) fn settle(runs: &mut [RunSummary]) {
+    let resumed: BTreeMap<RunId, RunId> =
+        runs.iter().filter_map(|run| Some((run.resumes.clone()?, run.run.clone()))).collect();
+    for (at, by) in superseded(runs) {
+        runs[at].superseded_by = Some(by);
+    }
+    for run in runs {
+        run.resumed_by = resumed.get(&run.run).cloned();
+    }
+}
+
+/// Each run that a later one superseded, with that.
+fn superseded(runs: &[RunSummary]) -> Vec<(usize, RunId)> {
+    // What is resumed is a plan of then, so a run made something after those alone that are before both.
+    fn planned(run: &RunSummary) -> &RunId {
+        run.resumes.as_ref().map_or(&run.run, |resumed| resumed.min(&run.run))
+    }
+    fn of(run: &RunSummary) -> (&Option<String>, &str, &Option<String>) {
+        (&run.stack, &run.base_url, &run.sandbox)
+    }
+    let mut makers: Vec<&RunSummary> = runs.iter().filter(|run| !run.taken_over.is_empty()).collect();
+    makers.sort_by_key(|run| planned(run));
+    let mut makers = makers.into_iter().rev().peekable();
+    // Of what later runs made, the last that did.
+    let mut made = BTreeMap::<_, &RunId>::new();
+    let mut superseded = Vec::new();
+    for (at, run) in runs.iter().enumerate().rev() {
+        // What is finished has nothing that could be superseded, and nearly every run is.
+        if !run.is_open() && !run.is_incomplete() {
+            continue;
+        }
+        while let Some(maker) = makers.next_if(|maker| *planned(maker) > run.run) {
+            for key in &maker.taken_over {
+                let last = made.entry((of(maker), key)).or_insert(&maker.run);
+                *last = (&maker.run).max(*last);
+            }
+        }
+        let (mut parts, mut earlier) = (vec![run], &runs[..at]);
+        // A run resumes earlier ones alone, unless its file was altered.
+        while let Some(resumed) = parts.last().and_then(|part| part.resumes.as_ref())
+            && let Ok(at) = earlier.binary_search_by(|run| run.run.cmp(resumed))
+        {
+            parts.push(&earlier[at]);
+            earlier = &earlier[..at];
+        }
+        let last = || run.unfinished.iter().map(|key| made.get(&(of(run), key)).copied()).collect::<Option<Vec<_>>>();
+        let by = runs[at + 1..].iter().find(|later| later.supersedes(&parts)).map(|later| &later.run);
+        superseded.extend(by.or_else(|| last()?.into_iter().max()).map(|by| (at, by.clone())));
+    }
+    superseded
 }
 
 /// The run that a person names: `last`, a run, or the beginning of one, with the runs it resumed, as far as they are there.

@@ -1,6 +1,7 @@
 //! Reads a journal back into the record of a run. A line that a kill cut off at the end is left out; any other
 //! damage is an error.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::error::Category;
@@ -22,22 +23,29 @@ pub fn load(state: &StateStore, run: &RunId) -> Result<RunRecord, JournalError> 
 }
 
 /// The same as far as the runs are there, with the resumed one that is not.
-pub(super) fn load_present(state: &StateStore, run: &RunId) -> Result<(RunRecord, Option<RunId>), JournalError> {
+///
+/// # Errors
+/// The medium; those of [`parse`]; [`JournalError::NoRun`].
+pub fn load_present(state: &StateStore, run: &RunId) -> Result<(RunRecord, Option<RunId>), JournalError> {
     let missing = || JournalError::NoRun { run: run.to_string(), state: state.place() };
     let mut record = one(state, run)?.ok_or_else(missing)?;
-    let mut seen = vec![run.clone()];
+    let mut seen = BTreeSet::from([run.clone()]);
+    let mut entries = vec![std::mem::take(&mut record.entries)];
     let mut earlier = record.header.resumes.clone();
+    let mut absent = None;
     while let Some(run) = earlier {
-        if seen.contains(&run) {
+        if !seen.insert(run.clone()) {
             return Err(JournalError::Circle(run.to_string()));
         }
-        let Some(mut before) = one(state, &run)? else { return Ok((record, Some(run))) };
-        before.entries.append(&mut record.entries);
-        record.entries = before.entries;
+        let Some(before) = one(state, &run)? else {
+            absent = Some(run);
+            break;
+        };
+        entries.push(before.entries);
         earlier = before.header.resumes;
-        seen.push(run);
     }
-    Ok((record, None))
+    record.entries = entries.into_iter().rev().flatten().collect();
+    Ok((record, absent))
 }
 
 fn one(state: &StateStore, run: &RunId) -> Result<Option<RunRecord>, JournalError> {

@@ -63,8 +63,10 @@ impl Execute for HistoryArgs {
         if proposed.is_empty() {
             proposed.extend(history.runs.first());
         }
-        let flags = |run: &RunSummary| match journal::find(store, run.run.as_str()) {
-            Ok(RunRecord { header, .. }) => settings::of_recorded(context, &header.plan, header.sandbox.as_deref()),
+        let flags = |run: &RunSummary| match journal::load_present(store, &run.run) {
+            Ok((RunRecord { header, .. }, _)) => {
+                settings::of_recorded(context, &header.plan, header.sandbox.as_deref())
+            }
             Err(_) => context.call.settings(),
         };
         let proposed: Vec<_> = proposed.into_iter().map(|run| (run, flags(run))).collect();
