@@ -55,6 +55,8 @@ pub struct Check {
     pub elsewhere: BTreeSet<Namespace>,
     /// Those of [`STACK_FLAGS`] that the call had, with their values.
     pub flags: BTreeMap<String, Vec<String>>,
+    /// Whether its environment has no overlay of its own, so that all its definitions are shared.
+    pub shares_all: bool,
 }
 
 impl Check {
@@ -71,6 +73,7 @@ impl Check {
             shard: None,
             elsewhere: BTreeSet::new(),
             flags: BTreeMap::new(),
+            shares_all: false,
         }
     }
 

@@ -146,7 +146,7 @@ impl CheckDocumentError {
 
 /// The check of a document, whose verdicts follow from its plan.
 fn check(file: StackDocument<'static>) -> Result<Check, CheckDocumentError> {
-    let StackDocument { plan, verdicts, checked, acknowledged, drifted, .. } = file;
+    let StackDocument { plan, verdicts, checked, acknowledged, drifted, shares_all, .. } = file;
     let (elsewhere, drifted) = (file.elsewhere_namespaces.into_owned(), drifted.unwrap_or_default());
     let mut flags = file.flags.into_owned();
     // Another flag would be the file's own word in a command that a report proposes.
@@ -178,5 +178,6 @@ fn check(file: StackDocument<'static>) -> Result<Check, CheckDocumentError> {
         Some((one.object, one.field, SeenSince { first_seen: one.first_seen?, checks: one.checks? }))
     });
     let (drift_state, shard) = (Some(DriftState::of_seen(seen)), existing(file.shard)?);
-    Ok(Check { verdicts, acknowledged, drift_state, shard, elsewhere, flags, ..Check::new(plan, found, checked) })
+    let check = Check::new(plan, found, checked);
+    Ok(Check { verdicts, acknowledged, drift_state, shard, elsewhere, flags, shares_all, ..check })
 }

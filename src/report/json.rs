@@ -170,6 +170,9 @@ pub struct StackDocument<'p> {
     /// The flags of the check that decide what the stack is, with their values: `config`, `policy`, `stack` and `var`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flags: Cow<'p, BTreeMap<String, Vec<String>>>,
+    /// Whether the environment has no overlay of its own, so that all its definitions are shared.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_all: bool,
     /// The plan that was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Cow<'p, Plan>>,
@@ -238,6 +241,7 @@ impl<'p> StackDocument<'p> {
             drifted: Some(drifted.collect()),
             elsewhere_namespaces: Cow::Borrowed(&check.elsewhere),
             flags: Cow::Borrowed(&check.flags),
+            shares_all: check.shares_all,
             plan: Some(Cow::Borrowed(&check.plan)),
             shard: check.shard,
             verdict: Some(check.verdicts.whole()),

@@ -34,6 +34,20 @@ fn applied(service: &Service) -> Stage {
 }
 
 #[test]
+fn a_check_of_an_environment_without_an_overlay_proposes_the_definitions() {
+    let service = Service::start();
+    let settings = "stack: shop\nnamespaces: [shop]\nenvironments:\n  dev: {}\n  prod: {overlay: prod}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("a.yaml", &definition("shop/cart", 80));
+    stage.run("apply . --env dev --yes --quiet").code(0);
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(81));
+    stage.run("drift . --env dev --write json=drift.json").code(3).stdout_contains("--env dev --into base\n");
+    stage.run("fleet report drift.json").code(3).stdout_contains("--env dev --into base\n");
+    stage.run("drift . --env prod").code(3).does_not_say("--into");
+    stage.run("pull --drift . --env dev --into base").code(0).stdout_contains("spec.port");
+    assert!(stage.read("a.yaml").contains("port: 81"));
+}
+
+#[test]
 fn the_files_take_over_just_what_was_changed_outside() {
     let service = Service::start();
     let stage = applied(&service);

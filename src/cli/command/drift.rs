@@ -185,6 +185,8 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
     check.drift_state = kept.map(|_| drift_state);
     check.shard = session.shard;
     check.flags = session.stack.shown_flags();
+    let loaded = &session.stack.loaded;
+    check.shares_all = loaded.options().environment.is_some() && loaded.config.own_overlay.is_none();
     let check = acknowledged.iter().fold(check, Check::accepting);
     Ok((report_view(arguments, context, session.view()), check))
 }

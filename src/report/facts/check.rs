@@ -281,7 +281,8 @@ fn only(check: &Check, keys: &[&Key]) -> Option<String> {
 /// The pull that takes over what was changed outside: not what is not defined, nor changes whose cause is not known. What was
 /// deleted outside it removes in an overlay alone.
 fn accepting(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key>) -> Option<Command> {
-    let (changes, has_overlay) = (check.plan.by_key(), check.plan.source.environment.is_some());
+    let changes = check.plan.by_key();
+    let has_overlay = check.plan.source.environment.is_some() && !check.shares_all;
     let nameable: BTreeSet<&Key> = check.plan.nameable().into_iter().map(|(key, _)| key).collect();
     let is_taken = |key: &Key| {
         let fields = changes.get(key).map(|change| change.fields());
@@ -298,7 +299,9 @@ fn accepting(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key
         only(check, &keys).filter(|_| silent.iter().any(|key| changes.contains_key(key) || nameable.contains(key)));
     let is_silent = if only.is_some() { keys.iter().any(|key| silent.contains(key)) } else { takes_silent };
     let with = if is_silent { ", with what is acknowledged" } else { " with" };
-    let flags = only.unwrap_or_else(|| checked(check)) + if nameable.is_empty() { "" } else { " --unnamed" };
+    let into = if check.shares_all { " --into base" } else { "" };
+    let unnamed = if nameable.is_empty() { "" } else { " --unnamed" };
+    let flags = only.unwrap_or_else(|| checked(check)) + into + unnamed;
     let label = format!("accept the live values{with}:").into();
     (!keys.is_empty()).then(|| Command { label, command: format!("trueup pull --drift {call}{flags}") })
 }
