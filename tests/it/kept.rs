@@ -92,3 +92,30 @@ fn a_conflict_about_what_no_definition_names_says_that_a_new_plan_keeps_it() {
         assert_eq!(fields.len(), if says == kept { 1 } else { 2 }, "{field}: {fields:?}");
     }
 }
+
+#[test]
+fn a_conflict_about_a_list_has_a_row_for_each_value_that_changed() {
+    let rule = |name: &str, action: &str| {
+        format!(
+            "    - metadata: {{name: {name}}}\n      spec: {{action: {action}, any_client: {{}}, any_ip: {{}}, any_asn: {{}}, waf_action: {{none: {{}}}}}}\n"
+        )
+    };
+    let rules = [rule("office", "ALLOW"), rule("admin", "DENY"), rule("rest", "DENY")].concat();
+    let service = Service::start();
+    let head = "kind: service_policy\nmetadata: {name: p, namespace: shop}\nspec:\n  any_server: {}\n";
+    let policy = format!("{head}  rule_list:\n    rules:\n{rules}");
+    let stage = Stage::stack(&service, "shop").file("a.yaml", &policy).applied(".");
+    stage.edit("a.yaml", &rule("admin", "DENY"), &rule("admin", "ALLOW"));
+    stage.run("plan . -o ../plan.json").code(0);
+    let path = "/api/config/namespaces/shop/service_policys/p";
+    let mut policy: Value = serde_json::from_str(&service.send("GET", path, None).1).expect("an object");
+    policy["spec"]["rule_list"]["rules"].as_array_mut().expect("rules").swap(0, 2);
+    let sent = json!({"metadata": policy["metadata"], "spec": policy["spec"]}).to_string();
+    assert_eq!(service.send("PUT", path, Some(&sent)).0, 200);
+    let ran = stage.run("apply ../plan.json --yes --quiet");
+    let text = ran.code(6).stdout_contains("rest at [2]").does_not_say("changed on both sides").text();
+    let row = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let rows: Vec<String> = row.filter(|line| line.starts_with("spec.")).collect();
+    assert!(rows.contains(&"spec.rule_list.rules[1].spec.action DENY DENY ALLOW ours only".to_owned()), "{rows:?}");
+    assert_eq!(rows.len(), 3, "{rows:?}");
+}

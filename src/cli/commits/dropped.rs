@@ -84,6 +84,11 @@ pub fn scopes(
     let is_read = |namespace: &Namespace| plan.scope.keys().any(|scope| scope.namespace == *namespace);
     let (tenants, config) = (&stack.context.tenants, &stack.loaded.config);
     namespaces.retain(|namespace| !is_read(namespace) && !stack.loaded.namespaces().contains(namespace));
+    kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.loaded.kinds().contains(kind));
+    // Of many stacks, nearly every one has all that it ever had: the others are not searched.
+    if namespaces.is_empty() && kinds.is_empty() {
+        return Vec::new();
+    }
     // Another environment or directory of the same stack may list what this one does not: it is in the plans of that one.
     let services = [Some(&plan.service.base_url), config.base_url.as_ref()];
     let is_service = |url: &String| services.into_iter().flatten().any(|service| BaseUrl::is_same(url, service));
@@ -104,7 +109,6 @@ pub fn scopes(
         stacks.map(|(_, config)| config).filter(is_named).filter(is_here).for_each(&mut list);
     }
     let namespaces = shard::namespaces(shard, namespaces, &plan.service.base_url);
-    kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.loaded.kinds().contains(kind));
     let is_reached =
         |scope: &Scope| !elsewhere.contains(scope) && stack.selection.reaches(scope, &stack.loaded.desired);
     let of = |namespaces: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>| -> BTreeSet<Scope> {

@@ -10,8 +10,8 @@ use similar::{ChangeTag, TextDiff};
 pub use super::unit::ValueEdit;
 use super::unit::{self, Side, of_unit};
 use crate::kind::KindName;
-use crate::model::{Field, Object, StringMap, is_ownership_annotation};
-use crate::plan::{Action, ActionKind, Change, FieldChange, OwnershipAnnotations};
+use crate::model::{Field, Json, Object, StringMap, is_ownership_annotation};
+use crate::plan::{Action, ActionKind, Cause, Change, FieldChange, OwnershipAnnotations, ThreeWay};
 
 /// Values longer than this, in characters, get a line of their own.
 const LONG: usize = 60;
@@ -94,6 +94,41 @@ pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
         ValueEdit { cause: Some(*cause), attribution: *attribution, changed_here: *changed_here, place, ..edit }
     };
     edits.into_iter().map(attributed).collect()
+}
+
+/// One value of a field that an apply found changed: nothing is absence.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ThreeWayValue {
+    /// The field, by the name that a file gives it.
+    pub name: String,
+    /// When the plan was made.
+    pub planned: Option<String>,
+    /// Live now.
+    pub now: Option<String>,
+    /// As the plan wants it.
+    pub wanted: Option<String>,
+}
+
+/// The values of a field that are changed live, by the plan, or by both.
+pub fn three_way(kind: KindName, ThreeWay { field, planned, now, wanted }: &ThreeWay) -> Vec<ThreeWayValue> {
+    let since_planned = |after: &Json| {
+        let change = || FieldChange::new(field.clone(), planned.clone(), after.clone(), Cause::Drift);
+        if planned == after { Vec::new() } else { of_field(kind, &change()) }
+    };
+    let mut ours = since_planned(wanted);
+    let mut values = Vec::new();
+    for ValueEdit { name, before: planned, after: now, .. } in since_planned(now) {
+        let same = ours.iter().position(|edit| edit.name == name && edit.before == planned);
+        let wanted = same.map_or_else(|| planned.clone(), |at| ours.remove(at).after);
+        values.push(ThreeWayValue { name, planned, now, wanted });
+    }
+    values.extend(ours.into_iter().map(|ValueEdit { name, before, after, .. }| ThreeWayValue {
+        name,
+        planned: before.clone(),
+        now: before,
+        wanted: after,
+    }));
+    values
 }
 
 impl ValueEdit {

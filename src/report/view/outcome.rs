@@ -8,7 +8,7 @@ use crate::kind;
 use crate::model::{Scope, grouped};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Note, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
 use crate::report::Applied;
-use crate::report::facts::edits::unmistakable;
+use crate::report::facts::edits::{self, ThreeWayValue, unmistakable};
 use crate::report::facts::reason::block_reason;
 use crate::report::facts::{plan as facts, words};
 use crate::report::json::{OutcomeReport, RehearsalReport};
@@ -148,18 +148,34 @@ fn three_way<'a>(key: &Key, fields: &[&'a ThreeWay], plan: &Plan) -> Table<'a> {
         let text = words(key.kind, &field.field, value);
         text.map_or_else(|| line!["(none)"], |text| line![code(unmistakable(Some(&text)).into_owned())])
     };
-    let row = |field: &&ThreeWay| {
-        let [planned, now, wanted] = [&field.planned, &field.now, &field.wanted].map(|one| value(field, one));
-        [line![code(field.field.to_string())], planned, now, wanted, line![whose(key, field, plan)]]
+    let part = |text: &Option<String>| match text {
+        Some(_) => line![code(unmistakable(text.as_deref()).into_owned())],
+        None => line!["(none)"],
+    };
+    let rows = |field: &&'a ThreeWay| match edits::three_way(key.kind, field).as_slice() {
+        [] | [_] => {
+            let [planned, now, wanted] = [&field.planned, &field.now, &field.wanted];
+            let whose = whose(key, field, plan, [planned != now, planned != wanted, now == wanted]);
+            let [planned, now, wanted] = [planned, now, wanted].map(|one| value(field, one));
+            vec![[line![code(field.field.to_string())], planned, now, wanted, line![whose]]]
+        }
+        // Of a list or a group, three whole values cannot be compared by eye.
+        parts => {
+            let row = |ThreeWayValue { name, planned, now, wanted }: &ThreeWayValue| {
+                let whose = whose(key, field, plan, [planned != now, planned != wanted, now == wanted]);
+                [line![code(name.clone())], part(planned), part(now), part(wanted), line![whose]]
+            };
+            parts.iter().map(row).collect()
+        }
     };
     let headings = ["field", "when planned", "now", "wanted", ""];
-    Table::new(headings).titled(Line::default(), 2).rows(fields.iter().map(row))
+    Table::new(headings).titled(Line::default(), 2).rows(fields.iter().flat_map(rows))
 }
 
-fn whose(key: &Key, field: &ThreeWay, plan: &Plan) -> &'static str {
-    let (theirs, ours) = (field.planned != field.now, field.planned != field.wanted);
+/// What to know of a value of `field` that is changed live, by the plan, and equally by both.
+fn whose(key: &Key, field: &ThreeWay, plan: &Plan, [theirs, ours, same]: [bool; 3]) -> &'static str {
     match (theirs, ours) {
-        (true, true) if field.now == field.wanted => "both made the same change",
+        (true, true) if same => "both made the same change",
         (true, true) => "changed on both sides: decide",
         (true, false) => match plan.source.origin {
             PlanOrigin::Directory(_) if is_unnamed(key, field, plan) => {
