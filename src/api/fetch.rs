@@ -27,8 +27,8 @@ use super::operations::Operation;
 use super::reader::Reader;
 use super::settings::ClientProgress;
 
-/// Objects that refer to one and are asked for their view.
-const MOST_VIEWS: usize = 32;
+/// Objects that refer to one and are asked for their view: for more, the service would be asked for minutes.
+const MOST_VIEWS: usize = 1_000;
 
 /// Items of a list that are read singly.
 const MOST_SINGLY: usize = 100;

@@ -47,6 +47,21 @@ fn a_reference_to_nothing_is_an_error_at_its_line_and_nothing_is_sent() {
 }
 
 #[test]
+fn what_many_views_refer_to_is_deleted_with_them() {
+    let service = Service::start();
+    let pools: String = (0..34).map(|number| POOL.replace("cart", &format!("pool-{number}")) + "---\n").collect();
+    let stage = stack(&service).file("d/check.yaml", CHECK).file("d/pools.yaml", &pools).applied(".");
+    stage.remove("d/check.yaml");
+    stage.remove("d/pools.yaml");
+    stage.edit("trueup.yaml", "stack: chain\n", "stack: chain\nallow_empty: true\n");
+    stage
+        .run("apply . --yes --quiet --allow empty-namespace --allow mass-change")
+        .code(0)
+        .stdout_contains("35 deleted")
+        .does_not_say("blocked");
+}
+
+#[test]
 fn what_a_definition_refers_to_is_not_deleted_and_the_line_is_named() {
     let service = Service::start();
     let stage = stack(&service).file("d/pool.yaml", POOL).file("d/check.yaml", CHECK);
