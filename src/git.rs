@@ -20,6 +20,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+pub use find::HeadMark;
 use find::{RepositoryPaths, is_not_checked_out};
 pub use history::{ChangedFile, HistoryCommit};
 use index::Index;
@@ -62,6 +63,9 @@ pub enum GitError {
         /// What the system said.
         reason: std::io::Error,
     },
+    /// Another program changed `HEAD`.
+    #[error("the repository moved to another commit while the definitions were read: run it again")]
+    Moved,
     /// The clone has no history to judge from.
     #[error(
         "the clone is shallow, so the source of a difference is unknown: fetch the history \
@@ -115,6 +119,10 @@ pub struct Repository {
     machine: GitEnvironment,
     view: PrivateView,
     found: RepositoryPaths,
+    /// Where its `HEAD` has to be, if that is known.
+    expected: Option<HeadMark>,
+    /// Whether it was there when its commit was first asked for.
+    is_there: OnceLock<bool>,
     /// What the index of the working tree says, once it was read.
     index: OnceLock<Index>,
     /// What was answered, by the question: a command asks the same of one state, and not twice.
@@ -172,6 +180,11 @@ pub fn may_lack_files(directory: &Path, can_be_submodule: impl Fn(&str) -> bool)
     }
 }
 
+/// Where the `HEAD` of the repository that holds `directory` is, if there is one. It takes a few small files and no program.
+pub fn head_mark(directory: &Path) -> Option<HeadMark> {
+    RepositoryPaths::search(directory).ok().map(|found| found.head_mark())
+}
+
 impl Repository {
     /// The repository that holds `directory`.
     ///
@@ -184,11 +197,18 @@ impl Repository {
         found.check_owner(directory, view.owner())?;
         let machine = machine.clone();
         let (answers, listed, read) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let repository = Self { program, machine, view, found, index: OnceLock::new(), answers, listed, read };
+        let (expected, is_there, index) = (None, OnceLock::new(), OnceLock::new());
+        let repository = Self { program, machine, view, found, expected, is_there, index, answers, listed, read };
         if repository.view.has_extensions(&repository.found) {
             repository.view.take_settings(&repository.found, &repository.program)?;
         }
         Ok(repository)
+    }
+
+    /// The same, whose `HEAD` has to be where it was when something else was read.
+    #[must_use]
+    pub fn expecting(self, expected: Option<HeadMark>) -> Self {
+        Self { expected, ..self }
     }
 
     /// The directory that holds `.git`.
@@ -220,7 +240,7 @@ impl Repository {
             || self.found.may_lack(below, index, |_| true).is_some();
         let head = match may_lack.then(|| self.ask(&question(HEAD))) {
             Some(Err(error)) if !self.found.is_unborn() => return Err(error),
-            Some(Ok(head)) => head,
+            Some(Ok(_)) => self.head()?,
             _ => return Ok(Vec::new()),
         };
         let entries = self.entries(&head, below)?;
@@ -285,9 +305,12 @@ impl Repository {
     /// The commit of the working tree.
     ///
     /// # Errors
-    /// There is no commit yet.
+    /// There is no commit yet, or another program moved `HEAD` since.
     pub fn head(&self) -> Result<String, GitError> {
-        self.resolve("HEAD")
+        let head = self.resolve("HEAD")?;
+        let is_there = || self.expected.as_ref().is_none_or(|expected| *expected == self.found.head_mark());
+        // Later it may go where it will: that commit is remembered.
+        if *self.is_there.get_or_init(is_there) { Ok(head) } else { Err(GitError::Moved) }
     }
 
     /// The full id of the commit that `revision` names, in any way that git knows.
@@ -326,12 +349,9 @@ impl Repository {
         self.resolve(id).ok().filter(|full| full.starts_with(id)).ok_or_else(none)
     }
 
-    /// Whether the history ends before its beginning.
-    ///
-    /// # Errors
-    /// The program failed.
-    pub fn is_shallow(&self) -> Result<bool, GitError> {
-        Ok(self.ask(&["rev-parse", "--is-shallow-repository"])? == "true")
+    /// Whether the history ends before its beginning; git has this file then, and takes no other sign.
+    pub fn is_shallow(&self) -> bool {
+        crate::file::exists(&self.found.common.join("shallow"))
     }
 
     /// The best common ancestor of `base` and the working tree's commit.
@@ -339,12 +359,12 @@ impl Repository {
     /// # Errors
     /// The clone is shallow, the base names no commit, or there is no common ancestor.
     pub fn merge_base(&self, base: &str) -> Result<String, GitError> {
-        if self.is_shallow()? {
+        if self.is_shallow() {
             return Err(GitError::Shallow);
         }
         let commit = self.resolve(base)?;
-        match self.ask(&["merge-base", "--all", &commit, "HEAD"]) {
-            Err(GitError::Failed { .. }) => Err(GitError::NoMergeBase(base.to_owned())),
+        match self.head().and_then(|head| self.ask(&["merge-base", "--all", &commit, &head])) {
+            Err(GitError::Failed { .. } | GitError::NoRevision(_)) => Err(GitError::NoMergeBase(base.to_owned())),
             Ok(found) if found.contains('\n') => Err(GitError::SeveralMergeBases(base.to_owned())),
             answer => answer,
         }
@@ -359,7 +379,7 @@ impl Repository {
         let said = self.program.run(&self.view.directory, &arguments, Vec::new(), CallLimits::bytes(LARGEST_LIST))?;
         match said.status.code() {
             Some(0) => Ok(true),
-            Some(1) if self.is_shallow()? => Err(GitError::Shallow),
+            Some(1) if self.is_shallow() => Err(GitError::Shallow),
             Some(1) => Ok(false),
             _ => Err(GitError::Failed { command: arguments[0].to_owned(), message: said.complaint }),
         }
@@ -385,7 +405,7 @@ impl Repository {
         let said = self.ask(&arguments)?;
         let heads: Vec<String> =
             distinct.into_iter().filter(|commit| said.lines().any(|line| line == *commit)).map(str::to_owned).collect();
-        if heads.len() > 1 && self.is_shallow()? { Err(GitError::Shallow) } else { Ok(heads) }
+        if heads.len() > 1 && self.is_shallow() { Err(GitError::Shallow) } else { Ok(heads) }
     }
 
     /// Every entry of a commit whose path begins with `below`, a directory with a final `/` or nothing

@@ -15,7 +15,7 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::prelude::*;
 use crate::cli::stacks::declared::{self, Declared};
 use crate::cli::{Call, CommandError, Output, ProcessEnvironment, aside};
-use crate::git::{self, GitEnvironment, GitError, Repository};
+use crate::git::{self, GitEnvironment, GitError, HeadMark, Repository};
 use crate::load::{Diagnostics, RenderOptions};
 use crate::model::policy::Policy;
 use crate::plan::MatchedFilters;
@@ -211,6 +211,7 @@ impl Context {
 pub struct LazyRepository {
     directory: PathBuf,
     machine: GitEnvironment,
+    expected: Option<HeadMark>,
     opened: Arc<OnceLock<Result<Repository, Arc<GitError>>>>,
 }
 
@@ -219,7 +220,12 @@ impl LazyRepository {
     pub fn new(context: &Context, directory: &Path) -> Self {
         let search_path = context.environment.path("PATH").map(Into::into);
         let machine = GitEnvironment { search_path, temporary: std::env::temp_dir() };
-        Self { directory: directory.to_owned(), machine, opened: Arc::default() }
+        Self { directory: directory.to_owned(), machine, expected: None, opened: Arc::default() }
+    }
+
+    /// The same, whose `HEAD` has to be where it was before the definitions were read.
+    pub fn expecting(self, expected: Option<HeadMark>) -> Self {
+        Self { expected, ..self }
     }
 
     /// Opens it, or returns what was opened before.
@@ -227,7 +233,8 @@ impl LazyRepository {
     /// # Errors
     /// There is none that can be used.
     pub fn open(&self) -> Result<&Repository, Arc<GitError>> {
-        let opened = self.opened.get_or_init(|| Repository::open(&self.directory, &self.machine).map_err(Arc::new));
+        let open = || Repository::open(&self.directory, &self.machine);
+        let opened = self.opened.get_or_init(|| Ok(open().map_err(Arc::new)?.expecting(self.expected.clone())));
         opened.as_ref().map_err(Arc::clone)
     }
 

@@ -7,6 +7,7 @@ use crate::cli::prelude::*;
 use crate::cli::{Call, CommandError, CommandResult as _, Context, ExitStatus, Result, aside, file, policy, settings};
 use crate::drift::STACK_FLAGS;
 use crate::file::{real_path, slashed};
+use crate::git::{self, HeadMark};
 use crate::load::{Diagnostic, Diagnostics, Loaded};
 use crate::model::Live;
 use crate::model::policy::{SafetySettings, SettingChange, changes};
@@ -14,6 +15,9 @@ use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 
 /// The filters of a call.
 const FILTERS: &str = "only except namespace selector";
+
+/// What the load of the definitions gave, and where the `HEAD` of their repository was before.
+type LoadResult = (Option<HeadMark>, Result<Loaded, Diagnostics>);
 
 /// A stack as a command sees it.
 pub struct Stack<'c> {
@@ -58,15 +62,21 @@ pub fn open_bare<'c>(context: &'c Context, scope: &ScopeArgs) -> Result<Stack<'c
 /// Those of [`open`].
 pub async fn open_aside<'c>(context: &'c Context, scope: &ScopeArgs) -> Result<Stack<'c>> {
     let (path, options) = (scope.paths[0].clone(), settings::load_options(context));
-    opened(context, scope, aside(move || load::directory(&path, &options)).await)
+    let head = head(&path, &options);
+    opened(context, scope, (head, aside(move || load::directory(&path, &options)).await))
 }
 
-/// The definitions, or what is wrong with them.
-fn loaded(context: &Context, scope: &ScopeArgs) -> Result<Loaded, Diagnostics> {
-    load::directory(&scope.paths[0], &settings::load_options(context))
+fn loaded(context: &Context, scope: &ScopeArgs) -> LoadResult {
+    let (path, options) = (&scope.paths[0], settings::load_options(context));
+    (head(path, &options), load::directory(path, &options))
 }
 
-fn opened<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack<'c>> {
+/// Where the `HEAD` of the repository around a stack is.
+fn head(path: &Path, options: &LoadOptions) -> Option<HeadMark> {
+    git::head_mark(load::root(path, options).as_deref().unwrap_or(path))
+}
+
+fn opened<'c>(context: &'c Context, scope: &ScopeArgs, loaded: LoadResult) -> Result<Stack<'c>> {
     let stack = bare(context, scope, loaded)?;
     note_definitions(&stack);
     if context.call.values("base").is_empty() {
@@ -79,7 +89,7 @@ fn opened<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Di
     Ok(stack)
 }
 
-fn bare<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack<'c>> {
+fn bare<'c>(context: &'c Context, scope: &ScopeArgs, (head, loaded): LoadResult) -> Result<Stack<'c>> {
     let paths = &scope.paths;
     paths.iter().filter(|path| path.is_file()).try_for_each(|path| is_no_saved_plan(context, path))?;
     let mut selection = selection(&scope.filter)?;
@@ -93,8 +103,8 @@ fn bare<'c>(context: &'c Context, scope: &ScopeArgs, loaded: Result<Loaded, Diag
     let call = context.call.clone().with("paths", paths.iter().map(|path| path.display().to_string()));
     let filters = below.into_iter().filter(|_| !is_whole).chain(call.words(FILTERS)).collect();
     let directory = context.environment.directory_from_here(&loaded.root);
+    let repository = LazyRepository::new(context, &loaded.root).expecting(head);
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
-    let repository = LazyRepository::new(context, &loaded.root);
     let mut stack = Stack { context, loaded, selection, filters, call, directory, head, setting_changes, repository };
     stack.settle(None, None)?;
     Ok(stack)
@@ -395,7 +405,8 @@ pub fn kinds_in(namespaces: &BTreeSet<Namespace>) -> BTreeSet<KindName> {
 /// # Errors
 /// Flags that cannot be read.
 pub fn check<'c>(context: &'c Context, scope: &ScopeArgs) -> Result<Result<Stack<'c>, Diagnostics>> {
-    let loaded = match loaded(context, scope) {
+    let (head, loaded) = loaded(context, scope);
+    let loaded = match loaded {
         Ok(loaded) => loaded,
         Err(diagnostics) => return Ok(Err(diagnostics)),
     };
@@ -404,6 +415,6 @@ pub fn check<'c>(context: &'c Context, scope: &ScopeArgs) -> Result<Result<Stack
             let files = loaded.desired.files;
             Ok(Err(Diagnostics::new(vec![Diagnostic::without_place(message, hint)], files)))
         }
-        None => opened(context, scope, Ok(loaded)).map(Ok),
+        None => opened(context, scope, (head, Ok(loaded))).map(Ok),
     }
 }

@@ -8,7 +8,7 @@ use walkdir::DirEntry;
 
 use super::GitError;
 use super::index::Index;
-use crate::file::{self, MOST_ENTRIES, Walk, WalkError, owner};
+use crate::file::{self, FileError, MOST_ENTRIES, Walk, WalkError, owner};
 
 /// Bytes of a file that only points to a directory.
 const LARGEST_POINTER: u64 = 8 * 1024;
@@ -16,6 +16,8 @@ const LARGEST_POINTER: u64 = 8 * 1024;
 const LARGEST_REFERENCES: u64 = 64 * 1024 * 1024;
 /// Bytes of the settings of a repository.
 const LARGEST_SETTINGS: u64 = 1024 * 1024;
+/// Names of references that lead from one to the next.
+const MOST_NAMES: usize = 5;
 
 /// A repository on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +30,16 @@ pub(super) struct RepositoryPaths {
     pub(super) common: PathBuf,
     /// The searched directory, below the top, with a final `/` unless it is the top.
     pub(super) prefix: String,
+}
+
+/// Where the files of a repository show its `HEAD`: it is another one after each change of that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeadMark {
+    git: PathBuf,
+    branch: Option<PathBuf>,
+    commit: Vec<u8>,
+    /// Where references are kept in tables, every change of one makes another list of these.
+    tables: [Vec<u8>; 2],
 }
 
 impl RepositoryPaths {
@@ -126,15 +138,35 @@ impl RepositoryPaths {
     /// Whether its branch has no commit yet, as far as files show it.
     pub(super) fn is_unborn(&self) -> bool {
         let Some(branch) = pointer(&self.directory.join("HEAD"), "ref:") else { return false };
-        let is_packed = || match file::read(&self.common.join("packed-refs"), LARGEST_REFERENCES) {
-            Ok(packed) => {
-                let name = [b" ", branch.as_os_str().as_encoded_bytes()].concat();
-                packed.split(|byte| *byte == b'\n').any(|line| line.ends_with(&name))
-            }
-            Err(error) => !error.is_missing(),
-        };
+        let is_packed = || self.packed(&branch).map_or(true, |commit| commit.is_some());
         // Files do not show references that are kept in another way.
         !branch.ends_with(".invalid") && !file::exists(&self.common.join(&branch)) && !is_packed()
+    }
+
+    /// The commit of a packed reference.
+    fn packed(&self, name: &Path) -> Result<Option<Vec<u8>>, FileError> {
+        let packed = match file::read(&self.common.join("packed-refs"), LARGEST_REFERENCES) {
+            Err(error) if error.is_missing() => return Ok(None),
+            packed => packed?,
+        };
+        let name = [b" ", name.as_os_str().as_encoded_bytes()].concat();
+        Ok(packed.split(|byte| *byte == b'\n').find_map(|line| line.strip_suffix(&*name)).map(<[u8]>::to_vec))
+    }
+
+    /// Where its `HEAD` is.
+    pub(super) fn head_mark(&self) -> HeadMark {
+        let read = |path: PathBuf| file::read(&path, LARGEST_POINTER).ok().map(|text| text.trim_ascii().to_vec());
+        let (mut place, mut branch) = (self.directory.join("HEAD"), None);
+        for _ in 0..MOST_NAMES {
+            let Some(name) = pointer(&place, "ref:") else { break };
+            place = self.common.join(&name);
+            branch = Some(name);
+        }
+        let packed = || self.packed(branch.as_ref()?).ok().flatten();
+        let commit = read(place).or_else(packed).unwrap_or_default();
+        let tables =
+            [&self.directory, &self.common].map(|git| read(git.join("reftable/tables.list")).unwrap_or_default());
+        HeadMark { git: self.directory.clone(), branch, commit, tables }
     }
 
     /// Whether a regular file is at this path from the top, as a checkout without symbolic links writes one.

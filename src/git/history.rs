@@ -58,7 +58,7 @@ impl Repository {
     /// # Errors
     /// The program failed, or took too long.
     pub fn steps(&self, most: usize) -> Result<Vec<HistoryCommit>, GitError> {
-        self.walk(&["HEAD"], &[self.prefix()], most)
+        self.walk(&[&self.head()?], &[self.prefix()], most)
     }
 
     /// Those of them that follow `commit` (a full id) and change something below one of `directories`, which are paths
@@ -68,8 +68,9 @@ impl Repository {
     /// # Errors
     /// The program failed, or took too long, or the clone is shallow and does not show whether it is in the past.
     pub fn steps_since(&self, commit: &str, directories: &[&str], most: usize) -> Result<Vec<HistoryCommit>, GitError> {
-        let range = format!("{commit}..HEAD");
-        match self.is_ancestor(commit, &self.head()?)? {
+        let head = self.head()?;
+        let range = format!("{commit}..{head}");
+        match self.is_ancestor(commit, &head)? {
             true => self.walk(&["--ancestry-path", &range], directories, most),
             false => self.walk(&[&range], directories, most),
         }

@@ -336,3 +336,56 @@ fn a_file_that_was_moved_from_where_no_text_names_it_has_versions_that_are_not_k
     let repository = Repository::open(&directory.path().join("stack"), &machine()).expect("a repository");
     assert!(repository.versions("trueup.yaml", |_| true, |_| {}).is_err());
 }
+
+#[test]
+fn a_mark_of_the_head_is_another_one_after_each_move_and_the_same_after_other_changes() {
+    let top = tempfile::tempdir().expect("a directory");
+    for (name, options) in [("files", ""), ("tables", "--ref-format=reftable")] {
+        let main = top.path().join(name);
+        std::fs::create_dir(&main).expect("a directory");
+        let init: Vec<&str> =
+            ["init", "-q", "-b", "main", options].into_iter().filter(|word| !word.is_empty()).collect();
+        if !options.is_empty()
+            && !Command::new("git").arg("-C").arg(&main).args(&init).output().expect("git").status.success()
+        {
+            // An older git knows no tables.
+            continue;
+        }
+        git(&main, &init);
+        commit(&main, "one");
+        let linked = top.path().join(format!("{name}-linked"));
+        git(&main, &["worktree", "add", "-q", "-b", "linked", linked.to_str().expect("a path")]);
+        for tree in [&main, &linked] {
+            let mut last = head_mark(tree).expect("a mark");
+            let mut is_other = |what: &str| {
+                let mark = head_mark(tree).expect("a mark");
+                let is_other = mark != last;
+                last = mark;
+                assert!(is_other, "{name} {what}");
+            };
+            commit(tree, "two");
+            is_other("commit");
+            git(tree, &["reset", "-q", "--hard", "HEAD~1"]);
+            is_other("reset");
+            git(tree, &["pack-refs", "--all"]);
+            git(tree, &["checkout", "-q", "--detach"]);
+            is_other("detach");
+            commit(tree, "three");
+            is_other("commit without a branch");
+            git(tree, &["checkout", "-q", "-"]);
+            is_other("switch");
+            git(tree, &["commit", "-q", "--allow-empty", "--amend", "-m", "amended"]);
+            is_other("amend");
+            let mark = head_mark(tree);
+            std::fs::write(tree.join("file"), "x").expect("a file");
+            git(tree, &["add", "file"]);
+            assert_eq!(head_mark(tree), mark);
+            if options.is_empty() {
+                git(tree, &["branch", "-f", "other"]);
+                git(tree, &["pack-refs", "--all"]);
+                assert_eq!(head_mark(tree), mark, "packed references");
+            }
+        }
+    }
+    assert_eq!(head_mark(top.path()), None);
+}

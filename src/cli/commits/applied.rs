@@ -145,7 +145,7 @@ fn applied_definitions(
         }
     }
     if let (true, Some((lacks, _))) = (known.is_empty(), &lacks) {
-        let shallow = if repository.is_shallow().unwrap_or(false) { "shallow " } else { "" };
+        let shallow = if repository.is_shallow() { "shallow " } else { "" };
         return Err(format!("the {shallow}clone lacks the applied commit {}: fetch the history", short(lacks)));
     }
     // A shallow clone does not show which is the newest: then it has to be in each.

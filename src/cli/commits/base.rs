@@ -20,14 +20,18 @@ use crate::plan::{Action, Change, DefinitionHistory, Ignore, PastDefinitions};
 /// Adds what git knows. Without a base, the directory need not be in a repository.
 ///
 /// # Errors
-/// There is a base, and no repository, no history, or definitions in it that do not load.
+/// There is a base, and no repository, no history, or definitions in it that do not load; or the repository moved to another
+/// commit while the definitions of the stack were read.
 pub fn attribute(stack: &Stack<'_>, plan: &mut Plan, base: Option<&str>) -> Result<()> {
     let repository = match (stack.repository.open(), base) {
         (Ok(repository), _) => repository,
         (Err(error), Some(_)) => return Err(failed(error)),
         (Err(_), None) => return Ok(()),
     };
-    plan.source.commit = repository.head().ok();
+    plan.source.commit = match repository.head() {
+        Err(moved @ GitError::Moved) => return Err(failed(moved)),
+        head => head.ok(),
+    };
     name_removals(repository, plan);
     let Some(base) = base else { return Ok(()) };
     let keys: BTreeSet<Key> = plan.with_blocked().map(|change| change.key.clone()).collect();

@@ -1,7 +1,8 @@
 //! How often a command starts git: a definition that nobody changed must not wait for programs.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use crate::support::{Service, Stage, commit, definition, git};
 
@@ -15,14 +16,9 @@ impl Counter {
     fn new(stage: Stage) -> (Self, Stage) {
         let directory = stage.path("..").canonicalize().expect("a path").join("counter");
         std::fs::create_dir_all(&directory).expect("a directory");
-        let (program, calls) = (directory.join("git"), directory.join("calls"));
-        let path = std::env::var("PATH").expect("a search path");
-        let real = std::env::split_paths(&path).map(|place| place.join("git")).find(|file| file.is_file());
-        let real = real.expect("git");
-        let text = format!("#!/bin/sh\necho \"$*\" >> {}\nexec {} \"$@\"\n", calls.display(), real.display());
-        std::fs::write(&program, text).expect("a script");
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a mode");
-        (Self { calls }, stage.env("PATH", &format!("{}:{path}", directory.display())))
+        let calls = directory.join("calls");
+        let path = with_git(&directory, &format!("echo \"$*\" >> {}", calls.display()));
+        (Self { calls }, stage.env("PATH", &path))
     }
 
     /// The calls since the last question, without what is the same in each.
@@ -32,6 +28,17 @@ impl Counter {
         let last = "-c protocol.allow=never ";
         text.lines().map(|line| line.split_once(last).map_or(line, |(_, call)| call).to_owned()).collect()
     }
+}
+
+/// A search path that begins with a `git` in `directory`, which runs `script` before it is the real one.
+fn with_git(directory: &Path, script: &str) -> String {
+    let program = directory.join("git");
+    let path = std::env::var("PATH").expect("a search path");
+    let real = std::env::split_paths(&path).map(|place| place.join("git")).find(|file| file.is_file());
+    let text = format!("#!/bin/sh\n{script}\nexec {} \"$@\"\n", real.expect("git").display());
+    std::fs::write(&program, text).expect("a script");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    format!("{}:{path}", directory.display())
 }
 
 /// A stack in sync, whose settings changed once.
@@ -131,4 +138,33 @@ fn what_one_commit_removed_is_looked_up_once() {
     assert_eq!(commits, vec![removal.as_str(); 4], "{plan}");
     let diffs: Vec<String> = counter.take().into_iter().filter(|call| call.starts_with("diff-tree")).collect();
     assert_eq!(diffs.len(), 2, "{diffs:#?}");
+}
+
+#[test]
+fn what_is_merged_while_the_definitions_are_read_is_not_taken_for_this_change() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80)).committed();
+    git(&stage, "branch branch");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    commit(&stage, "main");
+    stage.run("apply . --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    let refused = "the repository moved to another commit while the definitions were read: run it again";
+    let directory = stage.path("..").canonicalize().expect("a path").join("mover");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let (here, moved) = (stage.path(".").canonicalize().expect("a path"), directory.join("moved"));
+    let script = format!("mkdir {} 2>/dev/null && git -C {} merge -q main", moved.display(), here.display());
+    let path = with_git(&directory, &script);
+    for line in ["plan .", "plan . --base main", "apply . --base main --yes", "rehearse . --base main"] {
+        git(&stage, "reset -q --hard main~1");
+        std::fs::remove_dir(&moved).ok();
+        let words: Vec<&str> = line.split(' ').collect();
+        let ran = stage.command(&words).env("PATH", &path).stdin(Stdio::null()).output().expect("it runs");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(moved.is_dir() && said.contains(refused), "{line}: {said}");
+        assert_eq!(ran.status.code(), Some(1), "{line}: {said}");
+        assert_eq!(service.get("shop/cart")["spec"]["port"], 81, "{line}");
+    }
+    git(&stage, "reset -q --hard main~1");
+    stage.run("plan . --base main").code(0).stdout_contains("behind base");
 }
