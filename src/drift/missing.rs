@@ -26,6 +26,9 @@ pub enum MissingCause {
 pub struct Past {
     /// What git shows.
     pub git: GitPast,
+    /// After what a check has to have found it in place where git cannot show the past: the newest commit that changed the
+    /// stack, and the newest run that a live object names. Nothing where none names a commit.
+    pub unshown_until: Option<Timestamp>,
     /// When a check last found it in place; the beginning of time where a drift state of version 0.2 does not say.
     pub seen: Option<Timestamp>,
     /// When a run left it in place, if that is the last that the runs show.
@@ -78,7 +81,7 @@ impl Removal {
 impl Past {
     /// Why the endpoint is missing.
     pub fn cause(self) -> MissingCause {
-        let Self { git, seen, left_in_place, withdrawn } = self;
+        let Self { git, unshown_until, seen, left_in_place, withdrawn } = self;
         match git {
             GitPast::Defined { applied, .. } if withdrawn >= seen.max(Some(applied)) => MissingCause::Pending,
             GitPast::Defined { commit, removal: None, .. } => MissingCause::Deleted { commit: Some(commit) },
@@ -104,9 +107,11 @@ impl Past {
             }
             GitPast::NotDefined { .. } => MissingCause::Deleted { commit: None },
             GitPast::Unknown(reason) => match seen.max(left_in_place) {
-                Some(in_place) if Some(in_place) > withdrawn => MissingCause::Deleted { commit: None },
-                _ if withdrawn.is_some() => MissingCause::Pending,
-                _ => MissingCause::Unknown(reason),
+                in_place if withdrawn.is_some() && withdrawn >= in_place => MissingCause::Pending,
+                // A commit that git does not show may have removed it after the check.
+                None => MissingCause::Unknown(reason),
+                in_place if left_in_place.is_none() && in_place <= unshown_until => MissingCause::Unknown(reason),
+                Some(_) => MissingCause::Deleted { commit: None },
             },
         }
     }
@@ -183,7 +188,7 @@ mod tests {
     }
 
     fn past(git: GitPast) -> Past {
-        Past { git, seen: None, left_in_place: None, withdrawn: None }
+        Past { git, unshown_until: None, seen: None, left_in_place: None, withdrawn: None }
     }
 
     fn defined(removal: Option<(&str, Option<i64>)>) -> GitPast {
@@ -234,6 +239,14 @@ mod tests {
         assert!(is_unknown(past(unknown())));
         assert_eq!(Past { seen: Some(Timestamp::MIN), ..past(unknown()) }.cause(), deleted);
         assert_eq!(Past { left_in_place: Some(at(5)), ..past(unknown()) }.cause(), deleted);
+        // A clone that does not show what was applied.
+        let shallow = || Past { unshown_until: Some(at(20)), ..past(unknown()) };
+        assert!(is_unknown(Past { seen: Some(at(20)), ..shallow() }));
+        assert!(is_unknown(Past { seen: Some(Timestamp::MIN), ..shallow() }));
+        assert_eq!(Past { seen: Some(at(21)), ..shallow() }.cause(), deleted);
+        assert_eq!(Past { left_in_place: Some(at(5)), ..shallow() }.cause(), deleted);
+        assert_eq!(Past { withdrawn: Some(at(5)), seen: Some(at(4)), ..shallow() }.cause(), MissingCause::Pending);
+        assert!(is_unknown(Past { withdrawn: Some(at(4)), seen: Some(at(5)), ..shallow() }));
         assert_eq!(
             Past { withdrawn: Some(at(5)), seen: Some(at(4)), ..past(unknown()) }.cause(),
             MissingCause::Pending

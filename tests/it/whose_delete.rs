@@ -11,7 +11,7 @@ use std::{
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::support::{Service, Stage, commit, definition, git, git_in};
+use crate::support::{Service, Stage, commit, definition, git, git_in, shallow_clone};
 
 const APPLY: &str = "apply . --yes --quiet --allow mass-change --allow empty-namespace";
 
@@ -214,6 +214,26 @@ fn what_a_later_commit_than_those_that_live_objects_name_removed_was_not_deleted
     git(&stage, "revert --no-edit HEAD");
     let elsewhere = stage.run(check);
     elsewhere.code(2).stdout_contains("cannot be decided").stdout_contains(&format!("{} removed", &removed[..7]));
+}
+
+#[test]
+fn what_a_shallow_clone_does_not_show_was_not_deleted_outside_after_an_earlier_check() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let check = "drift . --drift-state ../drift.json";
+    stage.write("news.yaml", &definition("shop/news", 80));
+    commit(&stage, "news");
+    stage.run(APPLY).code(0);
+    stage.run(check).code(0);
+    stage.remove("news.yaml");
+    commit(&stage, "removal");
+    stage.run(APPLY).code(0);
+    assert!(!service.has("shop/news"));
+    git(&stage, "revert --no-edit HEAD");
+    let shallow = Stage::new().at(&service);
+    shallow_clone(&stage, &shallow);
+    std::fs::copy(stage.path("../drift.json"), shallow.path("../drift.json")).expect("a copy");
+    shallow.run(check).code(2).stdout_contains("cannot be decided").stdout_contains("fetch the history");
 }
 
 #[test]

@@ -62,16 +62,30 @@ pub async fn judge_missing(
     let taken = plan.source.snapshot.as_deref().and_then(|taken| taken.parse().ok()).unwrap_or(asked);
     // What a run left in place after a snapshot was taken, or while the lists were read, need not be in them.
     let is_shown = |last: &&LastAction| !last.left_in_place || last.ended <= taken;
+    let unshown = OnceCell::new();
     plan.judge_missing(|key| {
         let last = actions.get(key).filter(|_| depends_on_runs(key)).filter(is_shown).copied();
         let (git, seen) = (past(key), last_seen(key));
         let at = |in_place| last.filter(|last| last.left_in_place == in_place).map(|last| last.at);
-        match (Past { git, seen, left_in_place: at(true), withdrawn: at(false) }).cause() {
+        let is_asked = seen.is_some() && matches!(git, GitPast::Unknown(_));
+        let unshown_until = is_asked.then(|| *unshown.get_or_init(|| unshown_until(stack, commits))).flatten();
+        match (Past { git, unshown_until, seen, left_in_place: at(true), withdrawn: at(false) }).cause() {
             MissingCause::Unknown(_) if !is_noted => MissingCause::Pending,
             cause => cause,
         }
     });
     Ok(())
+}
+
+/// When the newest run began that a live object names with a commit, or the end of the second of the newest commit that changed
+/// the stack, if that is later.
+fn unshown_until(stack: &Stack<'_>, commits: &NamedCommits) -> Option<Timestamp> {
+    let run = commits.values().filter_map(|(_, last)| RunId::new(last)?.time()).max()?;
+    let changed = || {
+        let newest = stack.repository.open().ok()?.steps(1).ok()?.pop()?;
+        Timestamp::from_second(newest.seconds + 1).ok()
+    };
+    Some(changed().map_or(run, |changed| run.max(changed)))
 }
 
 /// The definitions at the newest commits that live objects name.
