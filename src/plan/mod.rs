@@ -363,7 +363,9 @@ impl Plan {
 
     /// What it is about, for people: one word that a number stands before.
     pub fn noun(&self) -> &'static str {
-        if self.source.kinds.is_empty() { "endpoint" } else { "object" }
+        // A rollback reads nothing, and so names no kinds.
+        let is_plain = self.source.kinds.is_empty() && self.changes.iter().all(|change| change.key.kind.is_endpoint());
+        if is_plain { "endpoint" } else { "object" }
     }
 
     /// Definitions that need nothing.

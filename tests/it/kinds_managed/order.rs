@@ -47,6 +47,21 @@ fn a_reference_to_nothing_is_an_error_at_its_line_and_nothing_is_sent() {
 }
 
 #[test]
+fn what_a_rollback_changes_is_counted_as_objects() {
+    let service = Service::start();
+    let of = |name: &str| format!("stack: {name}\nnamespaces: [shop]\nkinds: [healthcheck]\nallow_empty: true\n");
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &of("one"))
+        .file("two/trueup.yaml", &of("two"))
+        .file("one/check.yaml", CHECK)
+        .applied("one");
+    let moved = "1 object handed over from stack";
+    stage.run("move --from one --to two --directory two healthcheck:shop/alive --yes").code(0).stderr_contains(moved);
+    stage.run("rollback last --config two/trueup.yaml -o back.json").code(0).stdout_contains(moved);
+}
+
+#[test]
 fn what_many_views_refer_to_is_deleted_with_them() {
     let service = Service::start();
     let pools: String = (0..34).map(|number| POOL.replace("cart", &format!("pool-{number}")) + "---\n").collect();
