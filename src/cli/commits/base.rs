@@ -65,7 +65,9 @@ pub fn check_whole(loaded: &Loaded, repository: &LazyRepository) -> Result<()> {
             let is_it = |entry: &TreeEntry| entry.kind == EntryKind::File && Some(&entry.path) == target.as_ref();
             Ok(reads_below(path) && !entries.iter().any(is_it))
         };
-        let mut lacking = Vec::new();
+        let mut lacking = if repository.is_sparse() { repository.left_out("")? } else { Vec::new() };
+        // The settings above are those of the stack, too.
+        lacking.retain(|entry| settings_of(entry).is_some_and(|above| Path::new(prefix).starts_with(above)));
         for entry in left_out {
             let path = &entry.path[prefix.len()..];
             let is_lacking = match entry.kind {
@@ -107,14 +109,19 @@ pub fn check_output(repository: &LazyRepository, below: &str) -> Result<()> {
             let mut left_out = repository.left_out("")?;
             left_out.retain(|entry| {
                 let (path, is_submodule) = (Path::new(&entry.path), entry.kind == EntryKind::Submodule);
-                let settings_of = path.parent().filter(|_| path.file_name() == Some(OsStr::new(config::FILE)));
-                let around = if is_submodule { Some(path) } else { settings_of };
+                let around = if is_submodule { Some(path) } else { settings_of(entry) };
                 let is_in_output = path.starts_with(&output) && (is_submodule || is_definition_path(&entry.path));
                 is_in_output || around.is_some_and(|around| Path::new(&output).starts_with(around))
             });
             Ok(left_out)
         },
     )
+}
+
+/// The directory whose settings a file has, from the top.
+fn settings_of(entry: &TreeEntry) -> Option<&Path> {
+    let path = Path::new(&entry.path);
+    path.parent().filter(|_| path.file_name() == Some(OsStr::new(config::FILE)))
 }
 
 /// Refuses a working tree that lacks what `lacking` finds, or may lack it where git cannot be asked.

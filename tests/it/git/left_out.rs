@@ -107,6 +107,20 @@ fn refused(service: &Service, stage: &Stage, there: &Path, said: &str) {
 }
 
 #[test]
+fn settings_above_the_directory_that_a_sparse_tree_lacks_are_missed() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "sparse-checkout set --no-cone /* !s/trueup.yaml");
+    let lacks = "the working tree is sparse and lacks `s/trueup.yaml` of the last commit";
+    for line in ["plan s/web", "drift s/web", "apply s/web --yes", "plan s"] {
+        stage.run(line).code(1).stderr_contains(lacks).stderr_contains("nothing was sent");
+    }
+    // What is beside them is not about the directory.
+    git(&stage, "sparse-checkout set --no-cone /* !s/api");
+    stage.run("validate s/web").code(0);
+}
+
+#[test]
 fn what_was_deleted_or_is_not_the_text_of_a_link_is_as_it_is_there() {
     let service = Service::start();
     let stage = repository(&service);
