@@ -135,6 +135,30 @@ fn a_hundred_endpoints_move_after_their_definitions_and_keep_their_uids() {
 }
 
 #[test]
+fn the_undo_of_a_move_to_another_stack_has_the_consent_that_it_needs() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/cart.yaml", &definition("shop/cart", 80))
+        .file("two/trueup.yaml", &settings("two"))
+        .committed()
+        .applied("one");
+    let moved = stage.run("move --from one --to two --directory one shop/cart --yes");
+    let undo = moved
+        .code(0)
+        .stderr_ignored()
+        .text()
+        .lines()
+        .find_map(|line| Some(line.split_once("undo with: trueup ")?.1.to_owned()));
+    let undo = undo.expect("a command").replace('\'', "");
+    let owner = || service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"].clone();
+    assert_eq!(owner(), "two");
+    stage.run(&format!("{undo} --yes --quiet")).code(0).stdout_contains("1 annotated");
+    assert_eq!(owner(), "one");
+}
+
+#[test]
 fn a_move_is_an_ordinary_plan_that_is_saved_applied_by_its_digest_and_rolled_back() {
     let service = Service::start();
     let stage = Stage::new()

@@ -317,7 +317,7 @@ fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &TextView) -> Blocks<'a> {
         ChangeResult::Skipped { .. } => !any_decided,
         _ => false,
     };
-    let undo = styled(Role::Quiet, line!["undo with: ", code(format!("trueup rollback {run}{}", view.flags))]);
+    let undo = styled(Role::Quiet, line!["undo with: ", code(facts::undo_of(&outcome.run, plan) + &view.flags)]);
     let mut blocks = Blocks::from(line!["run ", code(run), " · ", undo]);
     if outcome.interrupted || outcome.steps.iter().any(is_resumable) {
         blocks.line(line!["resume with: ", code(facts::resume_of(&outcome.run, plan) + &view.flags)]);

@@ -155,7 +155,7 @@ impl Report for RunDocument {
         }
         match run.is_open() {
             true => blocks.command(to_resume(run), resume(run, &view.flags)),
-            false => blocks.command("undo with:", format!("trueup rollback {}{}", run.run, view.flags)),
+            false => blocks.command("undo with:", facts::undo_of(&run.run, plan) + &view.flags),
         }
         if run.is_incomplete() {
             blocks.command("resume with:", resume(run, &view.flags));
