@@ -270,7 +270,7 @@ fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, Jou
 }
 
 /// Says of all runs, in their order, which later ones settled them.
-pub(super) fn settle(runs: &mut [RunSummary]) {
+fn settle(runs: &mut [RunSummary]) {
     let resumed: BTreeMap<RunId, RunId> =
         runs.iter().filter_map(|run| Some((run.resumes.clone()?, run.run.clone()))).collect();
     for (at, by) in superseded(runs) {
@@ -590,3 +590,7 @@ fn left_in_place(action: ActionKind, result: &ChangeResult) -> Option<bool> {
         ActionKind::Replace | ActionKind::Recreate | ActionKind::Annotate => result.is_done().then_some(true),
     }
 }
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

@@ -5,16 +5,12 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use proptest::collection::vec;
-use proptest::option;
-use proptest::prelude::*;
-
 use super::*;
 use crate::model::{Key, ReferredDelete, RunId};
 use crate::plan::{Action, ActionKind, BlockReason, BlockedChange, Change, Plan, Unchangeable};
 use crate::run::{
-    ChangeResult, ChangeStep, Confirmation, Intent, RunClosing, RunEntry, RunHeader, RunRecord, RunRecorder as _,
-    RunSummary, RunTrigger, Urgency, Verification, WriteRequest,
+    ChangeResult, ChangeStep, Confirmation, Intent, RunClosing, RunEntry, RunHeader, RunRecorder as _, RunTrigger,
+    Urgency, Verification, WriteRequest,
 };
 use crate::state::{LeaseError, LeaseTiming, StateStore};
 use crate::tests::faults::{Fault, FaultyStore};
@@ -55,7 +51,7 @@ fn begin(state: &StateStore, run: &str) -> Result<Journal, JournalError> {
     Journal::begin(state, &header(run), Some("runner-1"), &|_| {})
 }
 
-fn key(number: usize) -> Key {
+pub(super) fn key(number: usize) -> Key {
     Key::parse(&format!("shop/e{number}")).expect("a key")
 }
 
@@ -69,7 +65,7 @@ fn done(number: usize) -> ChangeStep {
     ChangeStep::new(key(number), ActionKind::Create, result)
 }
 
-fn closing() -> RunClosing {
+pub(super) fn closing() -> RunClosing {
     let verification = Verification::Verified { reads: 1 };
     RunClosing { ended: "2026-11-22T05:01:00Z".to_owned(), verification, interrupted: false }
 }
@@ -332,53 +328,6 @@ fn a_renewal_that_arrives_after_its_runner_died_is_not_a_sign_of_life() {
     });
     begin(&runner(&store), "2026-11-22T05-00-02-000-shop-0003").expect("taken over");
     late.join().expect("no panic");
-}
-
-/// What [`settle`](history::settle) says of each run, by a look at every other run.
-fn superseded_by(runs: &[RunSummary], at: usize) -> Option<RunId> {
-    let (run, later) = (&runs[at], &runs[at + 1..]);
-    if !run.is_open() && !run.is_incomplete() {
-        return None;
-    }
-    let mut parts = vec![run];
-    for earlier in runs[..at].iter().rev() {
-        if parts.last().is_some_and(|part| part.resumes.as_ref() == Some(&earlier.run)) {
-            parts.push(earlier);
-        }
-    }
-    let made_last = |key: &Key| {
-        let made = later.iter().filter(|later| later.is_after(run) && later.taken_over.contains(key));
-        made.map(|later| &later.run).max()
-    };
-    let last: Option<Vec<&RunId>> = run.unfinished.iter().map(made_last).collect();
-    let whole = later.iter().find(|later| later.supersedes(&parts)).map(|later| &later.run);
-    whole.or_else(|| last?.into_iter().max()).cloned()
-}
-
-proptest! {
-    #[test]
-    fn a_run_is_superseded_by_the_runs_that_made_what_it_left(
-        runs in vec((option::of(0usize..12), vec(0usize..6, 0..4), vec(0usize..6, 0..4), 0usize..2, 0usize..2, 0usize..3), 1..14),
-    ) {
-        let name = |at: usize| format!("2026-11-22T05-00-{at:02}-000-shop-0001");
-        let mut runs: Vec<RunSummary> = runs
-            .into_iter()
-            .enumerate()
-            .map(|(at, (resumes, unfinished, made, failed, stack, closed))| {
-                let mut header = header(&name(at));
-                header.plan.stack = Some(["shop", "pay"][stack].to_owned());
-                header.resumes = resumes.and_then(|of| RunId::new(&name(of)));
-                header.rolls_back = RunId::new(&name(closed)).filter(|_| closed == 2);
-                let closing = (closed > 0).then(closing);
-                let run = RunSummary::of(&RunRecord { header, entries: Vec::new(), closing });
-                let [unfinished, taken_over] = [unfinished, made].map(|keys| keys.into_iter().map(key).collect());
-                RunSummary { unfinished, taken_over, failed, done: failed, ..run }
-            })
-            .collect();
-        let expected: Vec<_> = (0..runs.len()).map(|at| superseded_by(&runs, at)).collect();
-        history::settle(&mut runs);
-        prop_assert_eq!(runs.iter().map(|run| run.superseded_by.clone()).collect::<Vec<_>>(), expected);
-    }
 }
 
 #[tokio::test]
