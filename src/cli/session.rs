@@ -327,8 +327,8 @@ impl Session<'_> {
                 let edits = of_kind.map(|change| edits::of_field(key.kind, change)).unwrap_or_default();
                 let values = edits.into_iter().filter_map(|edit| {
                     // An item that is live alone has the number of another one in the file.
-                    let path = edit.name.split('[').next().filter(|_| edit.after.is_none()).unwrap_or(&edit.name);
-                    Some((places.value(key, path).map(shown)?, edit.name))
+                    let path = edit.path.split('[').next().filter(|_| edit.after.is_none()).unwrap_or(&edit.path);
+                    Some((places.value(key, path).map(shown)?, edit.path))
                 });
                 let values: BTreeMap<String, SourceLocation> = values.map(|(place, name)| (name, place)).collect();
                 // Where all that differs is written at one place, that is the place of the field too.

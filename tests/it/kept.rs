@@ -113,9 +113,9 @@ fn a_conflict_about_a_list_has_a_row_for_each_value_that_changed() {
     let sent = json!({"metadata": policy["metadata"], "spec": policy["spec"]}).to_string();
     assert_eq!(service.send("PUT", path, Some(&sent)).0, 200);
     let ran = stage.run("apply ../plan.json --yes --quiet");
-    let text = ran.code(6).stdout_contains("rest at [2]").does_not_say("changed on both sides").text();
+    let text = ran.code(6).stdout_contains("spec.rule_list.rules[rest]").does_not_say("changed on both sides").text();
     let row = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let rows: Vec<String> = row.filter(|line| line.starts_with("spec.")).collect();
-    assert!(rows.contains(&"spec.rule_list.rules[1].spec.action DENY DENY ALLOW ours only".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"spec.rule_list.rules[admin].spec.action DENY DENY ALLOW ours only".to_owned()), "{rows:?}");
     assert_eq!(rows.len(), 3, "{rows:?}");
 }

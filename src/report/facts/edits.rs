@@ -90,7 +90,7 @@ pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     };
     let attributed = |edit: ValueEdit| {
         // What is gone has no line; at its index the file has another item.
-        let place = edit.after.as_ref().and_then(|_| places.get(&edit.name)).or(place.as_ref()).cloned();
+        let place = edit.after.as_ref().and_then(|_| places.get(&edit.path)).or(place.as_ref()).cloned();
         ValueEdit { cause: Some(*cause), attribution: *attribution, changed_here: *changed_here, place, ..edit }
     };
     edits.into_iter().map(attributed).collect()

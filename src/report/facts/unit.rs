@@ -1,8 +1,9 @@
 //! The values of a spec by their paths: those of an object, and those in which a change differs. Items of lists are compared
-//! by what they are, and not by their position; a reference is one value. And the value of a field in words: every report
-//! shows values with these texts, which are as the files and the service wrote them, so drawers escape them.
+//! by what they are, and not by their position, and one that stays or goes is called by its name; a reference is one value.
+//! And the value of a field in words: every report shows values with these texts, which are as the files and the service
+//! wrote them, so drawers escape them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::kind::{self, Described, KindName};
 use crate::model::{Field, Json, SourceLocation, Spec};
@@ -23,8 +24,10 @@ pub(super) enum Side {
 /// One value that is added, removed or replaced by another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueEdit {
-    /// The field, by the name that a file gives it.
+    /// The field, by the name that a file gives it, with names of items that stay or go.
     pub name: String,
+    /// The same with the numbers of all items.
+    pub path: String,
     /// The live value; nothing is absence.
     pub before: Option<String>,
     /// The wanted value; nothing is absence.
@@ -41,14 +44,44 @@ pub struct ValueEdit {
 
 impl ValueEdit {
     /// A value of a whole object.
-    pub(super) fn new(name: String, before: Option<String>, after: Option<String>) -> Self {
-        Self { name, before, after, cause: None, attribution: None, changed_here: false, place: None }
+    pub(super) fn new(path: impl Into<Path>, before: Option<String>, after: Option<String>) -> Self {
+        let Path { name, numbered } = path.into();
+        Self { name, path: numbered, before, after, cause: None, attribution: None, changed_here: false, place: None }
     }
 
     /// What is live at a path that the definition does not name.
     pub(super) fn unnamed(path: &str) -> Self {
         let (before, after) = (Some("set".to_owned()), Some("not named".to_owned()));
         Self { cause: Some(Cause::Drift), ..Self::new(path.to_owned(), before, after) }
+    }
+}
+
+/// Where a value is.
+#[derive(Debug, Clone)]
+pub(super) struct Path {
+    /// With the names of items.
+    name: String,
+    /// With their numbers.
+    numbered: String,
+}
+
+impl From<String> for Path {
+    fn from(path: String) -> Self {
+        Self { name: path.clone(), numbered: path }
+    }
+}
+
+impl Path {
+    fn below(&self, path: &str) -> Self {
+        Self { name: format!("{}{path}", self.name), numbered: format!("{}{path}", self.numbered) }
+    }
+
+    fn item(&self, at: usize, name: Option<&str>) -> Self {
+        let path = self.below(&format!("[{at}]"));
+        match name {
+            Some(name) => Self { name: format!("{}[{name}]", self.name), ..path },
+            None => path,
+        }
     }
 }
 
@@ -91,7 +124,7 @@ pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let shown = |value| if value == &Json::Null { none.as_ref().unwrap_or(value) } else { value };
     let wanted = Wanted { value: Some(shown(&change.after)), significant: significant.as_ref() };
     let described = spec.field(unit).map_or_else(|| Described::of(spec), Described::of_field);
-    differences(&path, described, Some(shown(&change.before)), wanted, &mut edits);
+    differences(&path.into(), described, Some(shown(&change.before)), wanted, &mut edits);
     // A removed value is listed before the one that replaces it.
     edits.sort_by_key(|edit| edit.before.is_none());
     edits
@@ -112,7 +145,7 @@ impl<'a> Wanted<'a> {
 
 /// The values in which two differ.
 fn differences(
-    path: &str,
+    path: &Path,
     described: Described,
     before: Option<&Json>,
     wanted: Wanted<'_>,
@@ -121,7 +154,7 @@ fn differences(
     let after = wanted.value;
     // What it is live is never shown, and whether there is one.
     if let Some(secret) = after.filter(|after| before != Some(after)).and_then(sealed) {
-        return edits.push(ValueEdit::new(path.to_owned(), Some(NOT_SHOWN.to_owned()), Some(secret)));
+        return edits.push(ValueEdit::new(path.clone(), Some(NOT_SHOWN.to_owned()), Some(secret)));
     }
     match (before, after) {
         (before, after) if before == after => {}
@@ -130,11 +163,11 @@ fn differences(
         (Some(old), Some(new)) if described.is_reference() && old.is_object() && new.is_object() => {
             let both = |part: &str| old.get(part).and(new.get(part)).is_some();
             let [old, new] = [old, new].map(|value| Some(reference(value, both)));
-            edits.extend((old != new).then(|| ValueEdit::new(path.to_owned(), old, new)));
+            edits.extend((old != new).then(|| ValueEdit::new(path.clone(), old, new)));
         }
         (Some(Json::Object(before)), Some(Json::Object(after))) => {
             for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
-                let (path, below) = (format!("{path}.{key}"), described.entry(key));
+                let (path, below) = (path.below(&format!(".{key}")), described.entry(key));
                 // No answer shows it.
                 let none = described.word_of_none(key);
                 let part = wanted.part(|value| value.get(key));
@@ -145,31 +178,41 @@ fn differences(
         (Some(Json::Array(before)), Some(Json::Array(after))) => {
             let significant = wanted.significant.and_then(Json::as_array).unwrap_or(after);
             let pairs = paired(before, significant, described.is_reference());
+            let [old_names, new_names] = [before, after].map(|items| item_names(items, described));
+            // Of what is new its place in the order is to be seen.
+            let item = |old: Option<usize>, new: Option<usize>| match (old, new) {
+                (Some(_), Some(at)) => path.item(at, new_names[at]),
+                (Some(at), None) => path.item(at, old_names[at]),
+                (None, new) => path.item(new.unwrap_or_default(), None),
+            };
             for (old, new) in &pairs {
                 let wanted = new.map(|at| wanted.part(|value| value.get(at))).unwrap_or_default();
-                let path = format!("{path}[{}]", new.or(*old).unwrap_or_default());
-                differences(&path, described, old.map(|at| &before[at]), wanted, edits);
+                differences(&item(*old, *new), described, old.map(|at| &before[at]), wanted, edits);
             }
             edits.extend(moved(&pairs).map(|Move { old, new, past }| {
-                let name = |at: usize| item_name(&after[at]).map(|name| format!("{name} ")).unwrap_or_default();
+                let name = |at: usize| new_names[at].map(|name| format!("{name} ")).unwrap_or_default();
                 let past = past.filter(|_| old == new).map(|(side, at)| format!(", {side} {}[{at}]", name(at)));
-                let from = format!("{}at [{old}]", name(new));
                 let to = format!("at [{new}]{}", past.unwrap_or_default());
-                ValueEdit::new(format!("{path}[{new}]"), Some(from), Some(to))
+                ValueEdit::new(item(Some(old), Some(new)), Some(format!("at [{old}]")), Some(to))
             }));
         }
         (before, after) => {
-            let (mut old, mut new) = (Vec::new(), Vec::new());
-            before.into_iter().for_each(|value| leaves(path, described, value, Side::Live, &mut old));
-            after.into_iter().for_each(|value| leaves(path, described, value, Side::Written, &mut new));
-            let is_one = old.len() == 1 && new.len() == 1 && old[0].0 == new[0].0;
-            if is_one {
-                edits.extend(
-                    old.pop().zip(new.pop()).map(|((name, old), (_, new))| ValueEdit::new(name, Some(old), Some(new))),
-                );
+            let parts = |value: Option<&Json>, side: Side| {
+                let mut parts = Vec::new();
+                value.into_iter().for_each(|value| leaves("", described, value, side, &mut parts));
+                parts
+            };
+            let (old, new) = (parts(before, Side::Live), parts(after, Side::Written));
+            let edit = |part: &str, old: Option<&String>, new: Option<&String>| {
+                ValueEdit::new(path.below(part), old.cloned(), new.cloned())
+            };
+            match (old.as_slice(), new.as_slice()) {
+                ([(part, old)], [(same, new)]) if part == same => edits.push(edit(part, Some(old), Some(new))),
+                _ => {
+                    edits.extend(old.iter().map(|(part, text)| edit(part, Some(text), None)));
+                    edits.extend(new.iter().map(|(part, text)| edit(part, None, Some(text))));
+                }
             }
-            edits.extend(old.into_iter().map(|(name, text)| ValueEdit::new(name, Some(text), None)));
-            edits.extend(new.into_iter().map(|(name, text)| ValueEdit::new(name, None, Some(text))));
         }
     }
 }
@@ -221,9 +264,15 @@ fn moved(pairs: &[Pair]) -> impl Iterator<Item = Move> {
     })
 }
 
-/// What an item of a list is called.
-fn item_name(item: &Json) -> Option<&str> {
-    item.get("metadata").unwrap_or(item).get("name").and_then(Json::as_str).filter(|name| !name.is_empty())
+/// What each item of a list is called: by a name that only it has, and that is not like a number.
+fn item_names(items: &[Json], described: Described) -> Vec<Option<&str>> {
+    let names = items.iter().map(|item| item.get("metadata").unwrap_or(item).get("name").and_then(Json::as_str));
+    let names: Vec<Option<&str>> = names.collect();
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    names.iter().flatten().for_each(|name| *count.entry(name).or_default() += 1);
+    let is_name =
+        |name: &&str| count[name] == 1 && !described.is_reference() && name.contains(|of: char| !of.is_ascii_digit());
+    names.iter().map(|name| name.filter(is_name)).collect()
 }
 
 /// Which of the different numbers of a list are in order with each other, as many as can be.
@@ -359,7 +408,7 @@ mod tests {
         let rules = |rule: Json| json!([{"metadata": {"name": "r"}, "spec": rule}]);
         let list = |rule| json!({"rule_list": {"rules": rules(rule)}});
         let (allow, none, deny) = (json!({"action": "ALLOW"}), json!({}), json!({"action": "DENY"}));
-        let action = "spec.rule_list.rules[0].spec.action";
+        let action = "spec.rule_list.rules[r].spec.action";
         for (before, after, edit) in [(&none, &allow, "DENY -> ALLOW"), (&allow, &deny, "ALLOW -> DENY")] {
             let edits = edits("service_policy", "rule_choice", list(before.clone()), list(after.clone()));
             assert_eq!(edits, [format!("{action} {edit}")]);
@@ -378,21 +427,33 @@ mod tests {
         assert_eq!(
             of(&[a, b], &[c, a, ("b", "4")]),
             [
-                "spec.rules[2].spec.text 2 -> 4",
+                "spec.rules[b].spec.text 2 -> 4",
                 "spec.rules[0].metadata.name (none) -> c",
                 "spec.rules[0].spec.text (none) -> 3",
             ]
         );
-        assert_eq!(of(&[a, b, c], &[c, a, b]), ["spec.rules[0] c at [2] -> at [0]"]);
+        assert_eq!(of(&[a, b, c], &[c, a, b]), ["spec.rules[c] at [2] -> at [0]"]);
         assert_eq!(
             of(&[a, b, c], &[c, b, a]),
-            ["spec.rules[0] c at [2] -> at [0]", "spec.rules[1] b at [1] -> at [1], before a [2]"]
+            ["spec.rules[c] at [2] -> at [0]", "spec.rules[b] at [1] -> at [1], before a [2]"]
         );
         assert_eq!(
             of(&[a, b, c], &[b, c]),
-            ["spec.rules[0].metadata.name a -> (none)", "spec.rules[0].spec.text 1 -> (none)"]
+            ["spec.rules[a].metadata.name a -> (none)", "spec.rules[a].spec.text 1 -> (none)"]
         );
         assert_eq!(of(&[a, b], &[a, b]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_item_has_a_number_where_its_name_is_shared_or_like_a_number() {
+        let of = |before: &[&str], after: &[&str]| {
+            let rules = |names: &[&str], text: &str| {
+                names.iter().map(|name| json!({"metadata": {"name": name}, "spec": {"text": text}})).collect::<Json>()
+            };
+            edits("rate_limiter_policy", "rules", rules(before, "1"), rules(after, "2"))
+        };
+        assert_eq!(of(&["a", "1"], &["a", "1"]), ["spec.rules[a].spec.text 1 -> 2", "spec.rules[1].spec.text 1 -> 2"]);
+        assert_eq!(of(&["a", "a"], &["a", "a"]), ["spec.rules[0].spec.text 1 -> 2", "spec.rules[1].spec.text 1 -> 2"]);
     }
 
     /// Every list of some of these items, each at most once.

@@ -223,10 +223,10 @@ fn a_kind_more_needs_no_line_of_rust() {
     gears.says("drift .", 0, &["In sync"]);
 
     gears.write("gears.yaml", &GEARS.replace("angle: 180", "angle: 270").replace("teeth: [3, 5]", "teeth: [3, 5, 7]"));
-    gears.says("plan .", 0, &["pending", "spec.rims[0].marks[1].angle 180 -> 270", "spec.teeth[2]"]);
+    gears.says("plan .", 0, &["pending", "spec.rims[outer].marks[1].angle 180 -> 270", "spec.teeth[2]"]);
     gears.says("apply . --yes", 0, &["1 replaced", "Verified"]);
     gears.says("rollback last --yes", 0, &["270 -> 180", "Verified"]);
-    gears.says("plan .", 0, &["spec.rims[0].marks[1].angle 180 -> 270"]);
+    gears.says("plan .", 0, &["spec.rims[outer].marks[1].angle 180 -> 270"]);
     gears.write("gears.yaml", GEARS);
     gears.says("drift .", 0, &["In sync"]);
 
@@ -234,7 +234,7 @@ fn a_kind_more_needs_no_line_of_rust() {
     object["spec"]["rims"][0]["marks"][0]["angle"] = 45.into();
     object["spec"]["seal"] = json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}});
     gears.send("PUT", "first", &json!({"metadata": object["metadata"], "spec": object["spec"]}).to_string());
-    gears.says("drift .", 3, &["spec.rims[0].marks[0].angle"]);
+    gears.says("drift .", 3, &["spec.rims[outer].marks[0].angle"]);
     gears.says("pull --drift .", 0, &["spec.rims"]);
     assert_eq!(gears.read("gears.yaml"), GEARS.replace("angle: 90", "angle: 45"), "its comment stays");
     gears.says("drift .", 0, &["In sync"]);
