@@ -493,9 +493,15 @@ pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalE
         }
     };
     let is_ahead = |run: &RunSummary| now.is_some_and(|now| began(run).is_ok_and(|began| began > now));
+    // Which one it has resumed, a run that cannot be read does not say.
+    let may_be_resumed = |run: &RunSummary| {
+        let begun = stored::path(state, &run.run);
+        let mut later = unreadable.iter().filter(|(path, _)| *path > begun);
+        !run.unfinished.is_empty() && later.any(|(path, _)| stored::is_named_for(path, run.stack.as_deref()))
+    };
     let mut stays: BTreeSet<&RunId> = BTreeSet::new();
     for (at, run) in runs.iter().enumerate().rev() {
-        if at >= newest || run.is_open() || is_ahead(run) || stays.contains(&run.run) {
+        if at >= newest || run.is_open() || is_ahead(run) || may_be_resumed(run) || stays.contains(&run.run) {
             stays.insert(&run.run);
             stays.extend(&run.resumes);
         }
@@ -521,19 +527,40 @@ pub struct LastAction {
     pub left_in_place: bool,
 }
 
-/// The last that runs of a stack against a service did with each endpoint, as far as its presence is concerned. A run
-/// that cannot be read is left out.
+/// What the runs of a stack against a service last did.
+#[derive(Debug, Default)]
+pub struct LastActions {
+    /// With each object, as far as its presence is concerned.
+    pub of: BTreeMap<Key, LastAction>,
+    /// The newest run that cannot be read, or not whole, and may be one of them.
+    pub unread: Option<RunId>,
+}
+
+/// How the lines of a run begin.
+const LINES: [&[u8]; 4] = [b"{\"header\"", b"{\"intent\"", b"{\"outcome\"", b"{\"closing\""];
+
+/// What the runs of a stack against a service last did.
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<BTreeMap<Key, LastAction>, JournalError> {
-    let mut last: BTreeMap<Key, LastAction> = BTreeMap::new();
+pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<LastActions, JournalError> {
+    let LastActions { of: mut last, mut unread } = LastActions::default();
     // When the first of the runs began that a run resumed.
     let mut origins: BTreeMap<RunId, Timestamp> = BTreeMap::new();
-    let is_of = |line: &[u8]| RunHead::of(line).is_some_and(|head| head.is_of(owner));
-    stored::each_of(state, owner.stack.as_deref(), is_of, |bytes| {
+    let may_be_of = |line: &[u8]| RunHead::of(line).is_none_or(|head| head.is_of(owner));
+    stored::each_of(state, owner.stack.as_deref(), may_be_of, |path, bytes| {
+        let mut pass = |error| match pass_over(&path, error, owner.stack.as_deref()) {
+            Ok(()) => {}
+            Err(_) => unread = unread.take().max(stored::run(&path)),
+        };
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(error) => return pass(error),
+        };
         let lines = || bytes.split(|byte| *byte == b'\n');
-        let Some(PlannedRun { run, resumes, plan }) = lines().next().and_then(header_of) else { return };
+        let Some(PlannedRun { run, resumes, plan }) = lines().next().and_then(header_of) else {
+            return parse(&path, &bytes).err().into_iter().for_each(pass);
+        };
         let begun = run.time().unwrap_or(Timestamp::MIN);
         let origin = resumes.as_ref().and_then(|earlier| origins.get(earlier).copied().or_else(|| earlier.time()));
         let origin = origin.unwrap_or(begun);
@@ -542,7 +569,13 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<BTreeMap<Key
         let is_closed = lines().rfind(|line| !line.is_empty()).is_some_and(|line| line.starts_with(b"{\"closing\""));
         // Intents are nearly all of a file. Only a run that was killed leaves one without its result.
         let says = |line: &&[u8]| line.starts_with(b"{\"outcome\"") || (!is_closed && line.starts_with(b"{\"intent\""));
-        for line in lines().filter(says).filter_map(|line| serde_json::from_slice(line).ok()) {
+        let is_line = |line: &[u8]| line.is_empty() || LINES.iter().any(|beginning| line.starts_with(beginning));
+        let mut are_whole = lines().all(is_line);
+        for line in lines().filter(says) {
+            let Ok(line) = serde_json::from_slice(line) else {
+                are_whole = false;
+                continue;
+            };
             match line {
                 Line::Outcome(step) => {
                     let step = step.into_owned();
@@ -573,8 +606,11 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<BTreeMap<Key
                 last.insert(key, LastAction { at: begun, ended: begun, left_in_place: false });
             }
         }
+        if !are_whole {
+            parse(&path, &bytes).err().into_iter().for_each(pass);
+        }
     })?;
-    Ok(last)
+    Ok(LastActions { of: last, unread })
 }
 
 /// Whether an endpoint was in place after a step; nothing where the step does not show it.

@@ -14,8 +14,8 @@ mod write;
 
 pub use error::JournalError;
 pub use history::{
-    LastAction, Retention, RunHistory, RunOwner, find, find_newest, find_whole, history, history_since, last_actions,
-    naming_time, open_run, prune, run_name,
+    LastAction, LastActions, Retention, RunHistory, RunOwner, find, find_newest, find_whole, history, history_since,
+    last_actions, naming_time, open_run, prune, run_name,
 };
 pub use read::{load, load_present, parse};
 pub use stored::{ensure_over, unlock};

@@ -132,23 +132,26 @@ pub(super) fn each(
     Ok(())
 }
 
-/// The bytes of each run of a stack whose first line fits, oldest first. What cannot be read is passed over.
+/// The bytes of each run of a stack whose first line fits, oldest first, and why there are none of one that may.
 pub(super) fn each_of(
     state: &StateStore,
     stack: Option<&str>,
     fits: impl Fn(&[u8]) -> bool,
-    mut take: impl FnMut(Vec<u8>),
+    mut take: impl FnMut(PathBuf, Result<Vec<u8>, JournalError>),
 ) -> Result<(), JournalError> {
     let files = files_of(state, stack)?;
     if let StateStore::Directory(_) = state {
-        let files = files.iter().filter(|path| first_line(state, path).is_some_and(|line| fits(&line)));
-        files.filter_map(|path| bytes(state, path).ok()).for_each(take);
+        let files = files.into_iter().filter(|path| first_line(state, path).is_none_or(|line| fits(&line)));
+        files.for_each(|path| {
+            let bytes = bytes(state, &path);
+            take(path, bytes);
+        });
         return Ok(());
     }
-    each(state, files, |_, bytes| {
-        let Ok(bytes) = bytes else { return };
-        if bytes.split(|byte| *byte == b'\n').next().is_some_and(&fits) {
-            take(bytes);
+    each(state, files, |path, bytes| {
+        let first = bytes.as_ref().ok().and_then(|bytes| bytes.split(|byte| *byte == b'\n').next());
+        if first.is_none_or(&fits) {
+            take(path, bytes);
         }
     })
 }

@@ -95,9 +95,9 @@ async fn another_runner_reads_what_a_run_stored_and_what_it_left() {
     drop(journal);
     let record = load(&other, &RunId::new(RUN).expect("an id")).expect("the run");
     assert!(record.closing.is_some() && record.entries.len() == 3);
-    let last = last_actions(&other, &owner("shop")).expect("read");
+    let last = last_actions(&other, &owner("shop")).expect("read").of;
     assert_eq!(last.iter().map(|(key, last)| (key.clone(), last.left_in_place)).collect::<Vec<_>>(), [(key(1), true)]);
-    assert!(last_actions(&other, &owner("other")).expect("read").is_empty());
+    assert!(last_actions(&other, &owner("other")).expect("read").of.is_empty());
     assert!(unlock(&other, &RunId::new(RUN).expect("an id")).expect("read").is_none(), "its end released the lock");
     // What has ended is one object, and a removed run is none.
     let StateStore::Bucket(bucket, _) = &other else { unreachable!("a bucket") };
@@ -328,6 +328,24 @@ fn a_renewal_that_arrives_after_its_runner_died_is_not_a_sign_of_life() {
     });
     begin(&runner(&store), "2026-11-22T05-00-02-000-shop-0003").expect("taken over");
     late.join().expect("no panic");
+}
+
+#[tokio::test]
+async fn a_run_that_one_which_cannot_be_read_may_have_resumed_stays() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let names = ["05", "06", "07"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
+    for (name, resumes) in names.iter().zip([None, RunId::new(&names[0]), None]) {
+        let mut header = RunHeader { resumes, ..header(name) };
+        header.plan.changes = vec![Change::new(key(1), Action::Create { wanted: endpoint("e", 80) })];
+        let journal = Journal::begin(&state, &header, None, &|_| {}).expect("a journal");
+        let result = ChangeResult::Failed { reason: "403".to_owned() };
+        let step = if *name == names[0] { ChangeStep { result, ..done(1) } } else { done(1) };
+        journal.outcome(&step).await.expect("noted");
+        journal.close(closing()).await.expect("the end");
+    }
+    store.forbid_reads(&names[1]);
+    assert_eq!(prune(&state, Retention::Newest(1)).expect("removed"), []);
 }
 
 #[tokio::test]
@@ -631,7 +649,9 @@ async fn a_run_that_the_bucket_does_not_give_is_that_one_alone_and_a_bucket_that
     let RunHistory { runs, unreadable } = history(&state).expect("the others");
     assert_eq!((runs.len(), unreadable.len()), (2, 1));
     assert!(unreadable[0].1.to_string().contains("permission denied"), "{}", unreadable[0].1);
-    last_actions(&state, &owner("shop")).expect("those of the others");
+    let last = last_actions(&state, &owner("shop")).expect("those of the others");
+    assert_eq!(last.unread.as_ref().map(RunId::as_str), Some(&*names[1]));
+    assert_eq!(last_actions(&state, &owner("other")).expect("none").unread, None);
     assert_eq!(find_newest(&state, "last", &owner("shop")).expect("the third").run().as_str(), names[2]);
     drop(begin(&state, "2026-11-22T06-00-00-000-shop-0001").expect("a journal"));
     store.refuse_reads(&names[1], usize::MAX);
@@ -664,7 +684,7 @@ async fn of_other_stacks_no_run_is_opened() {
     }
     // Only the content of the other one says that it is of this stack.
     assert_eq!(find_whole(&state, "last", &owner("shop")).expect("a run").run().as_str(), RUN);
-    let last = last_actions(&state, &owner("shop")).expect("actions");
+    let last = last_actions(&state, &owner("shop")).expect("actions").of;
     assert_eq!(Some(last[&key(1)].at), RunId::new(RUN).expect("an id").time());
 }
 
@@ -686,7 +706,7 @@ async fn what_a_resumed_run_had_made_is_no_later_than_that_and_what_a_run_did_no
         }
         journal.close(closing()).await.expect("the end");
     }
-    let last = last_actions(&state, &owner("shop")).expect("actions");
+    let last = last_actions(&state, &owner("shop")).expect("actions").of;
     assert_eq!((last[&key(1)].left_in_place, Some(last[&key(1)].at)), (false, time(&names[1])));
     assert_eq!((last[&key(2)].left_in_place, Some(last[&key(2)].at)), (true, time(&names[0])));
 }
@@ -711,7 +731,7 @@ async fn a_run_that_was_killed_or_left_a_recreate_half_made_leaves_nothing_in_pl
     }
     drop(journal);
     let in_place = || {
-        let last = last_actions(&state, &owner("shop")).expect("actions");
+        let last = last_actions(&state, &owner("shop")).expect("actions").of;
         (0..7).map(|number| last.get(&key(number)).map(|last| last.left_in_place)).collect::<Vec<_>>()
     };
     assert_eq!(in_place(), [Some(false), Some(false), Some(true), Some(true), Some(false), None, None]);
@@ -752,7 +772,7 @@ async fn what_a_run_was_to_create_and_did_not_get_to_is_not_in_place() {
     };
     let time = |name: &str| RunId::new(name).expect("an id").time();
     let last = || {
-        let last = last_actions(&state, &owner("shop")).expect("actions");
+        let last = last_actions(&state, &owner("shop")).expect("actions").of;
         (0..6).map(|number| last.get(&key(number)).map(|last| (last.left_in_place, last.at))).collect::<Vec<_>>()
     };
     let of = |in_place: bool, name: &str| time(name).map(|at| (in_place, at));

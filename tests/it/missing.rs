@@ -285,3 +285,24 @@ fn a_drift_state_is_part_of_the_call_and_always_counts() {
     stage.run(&check).code(3).stdout_contains("shop/news         defined  deleted");
     assert_eq!(drift(&stage, ELSEWHERE)["plan"]["notes"], json!([]));
 }
+
+#[test]
+fn what_a_run_that_cannot_be_read_may_have_deleted_was_not_deleted_outside() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let check = "drift . --drift-state ../memory.json";
+    stage.write("news.yaml", &definition("shop/news", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run(check).code(0);
+    stage.run("rollback last --yes --quiet").code(0);
+    let newest = std::fs::read_dir(stage.path("../state/trueup/runs")).expect("runs");
+    let newest = newest.map(|entry| entry.expect("a run").path()).max().expect("a run");
+    let written = std::fs::read_to_string(&newest).expect("a run");
+    let run = newest.file_stem().expect("a name").to_str().expect("a text").to_owned();
+    for [part, damaged] in [["{\"outcome\"", "{\"outcom"], ["{\"header\"", "{\"heade"]] {
+        std::fs::write(&newest, written.replacen(part, damaged, 1)).expect("written");
+        stage.run(check).code(2).stdout_contains(&format!("cannot be decided (run {run} cannot be read): shop/news"));
+    }
+    std::fs::write(&newest, written).expect("written");
+    stage.run(check).code(2).does_not_say("decided");
+}

@@ -10,7 +10,7 @@ use crate::cli::prelude::*;
 use crate::cli::{Result, Stack, settings};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
 use crate::git::{HistoryCommit, Repository};
-use crate::journal::{self, LastAction, RunOwner};
+use crate::journal::{self, LastAction, LastActions, RunOwner};
 use crate::load::Loaded;
 use crate::model::RunId;
 use crate::plan::NamedCommits;
@@ -54,9 +54,10 @@ pub async fn judge_missing(
     // The journal of a long time is much to read.
     let actions = match missing.iter().any(depends_on_runs) {
         true => settings::ask_state(context, move |store| journal::last_actions(store, &owner)).await?,
-        false => Ok(BTreeMap::new()),
+        false => Ok(LastActions::default()),
     };
-    let actions = actions.map_err(|error| settings::store_failed(context, error).hint("nothing was sent"))?;
+    let LastActions { of: actions, unread } =
+        actions.map_err(|error| settings::store_failed(context, error).hint("nothing was sent"))?;
     // Before a first apply nothing can have been deleted: only a check says that it cannot decide.
     let is_noted = check.is_some() || !commits.is_empty();
     let taken = plan.source.snapshot.as_deref().and_then(|taken| taken.parse().ok()).unwrap_or(asked);
@@ -69,8 +70,13 @@ pub async fn judge_missing(
         let at = |in_place| last.filter(|last| last.left_in_place == in_place).map(|last| last.at);
         let is_asked = seen.is_some() && matches!(git, GitPast::Unknown(_));
         let unshown_until = is_asked.then(|| *unshown.get_or_init(|| unshown_until(stack, commits))).flatten();
-        match (Past { git, unshown_until, seen, left_in_place: at(true), withdrawn: at(false) }).cause() {
+        let (left_in_place, withdrawn) = (at(true), at(false));
+        let is_after = |run: &&RunId| run.time() > seen.max(left_in_place);
+        match (Past { git, unshown_until, seen, left_in_place, withdrawn }).cause() {
             MissingCause::Unknown(_) if !is_noted => MissingCause::Pending,
+            MissingCause::Deleted { .. } if let Some(run) = unread.as_ref().filter(is_after) => {
+                MissingCause::Unknown(format!("run {run} cannot be read"))
+            }
             cause => cause,
         }
     });

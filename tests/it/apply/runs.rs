@@ -163,7 +163,7 @@ async fn history_knows_how_runs_ended_and_a_prune_keeps_what_is_open() {
     assert!(unfinished().is_none());
     assert_eq!(history.runs[1].resumed_by, Some(history.runs[2].run.clone()));
     let last = journal::last_actions(&bench.state(), &owner).unwrap();
-    let in_place = last.into_iter().filter(|(_, last)| last.left_in_place).map(|(key, _)| key);
+    let in_place = last.of.into_iter().filter(|(_, last)| last.left_in_place).map(|(key, _)| key);
     assert_eq!(in_place.collect::<Vec<_>>(), ["a", "b", "c", "d"].map(key));
     // The resumed run stays with the one that resumed it.
     assert_eq!(journal::prune(&bench.state(), Retention::Newest(1)).unwrap().len(), 1);
