@@ -475,3 +475,18 @@ fn a_stack_that_may_become_empty_is_a_change_of_its_settings() {
     commit(&stage, "empty");
     stage.run("plan . --base main").code(0).stdout_contains("changed  allow_empty  false -> true");
 }
+
+#[test]
+fn what_is_not_checked_or_not_shown_is_a_change_of_its_settings() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80)).committed().applied(".");
+    git(&stage, "checkout -q -b change");
+    stage.edit(
+        "trueup.yaml",
+        "stack: shop",
+        "stack: shop\nhide_notes: [unmanaged]\nunchecked: [origin_pool.spec.newer]",
+    );
+    commit(&stage, "less");
+    let plan = stage.run("plan . --base main");
+    plan.code(0).stdout_contains("(not listed) -> unmanaged").stdout_contains("(not listed) -> origin_pool.spec.newer");
+}

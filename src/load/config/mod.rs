@@ -168,6 +168,8 @@ impl Config {
             exclude: self.files.exclude.iter().cloned().collect(),
             token_variable: self.token_variable.clone(),
             allow_empty: self.allow_empty,
+            unchecked: self.unchecked.clone(),
+            hide_notes: self.hide_notes.clone(),
         };
         SafetySettings { target, safeguards: self.safeguards.clone() }
     }

@@ -221,11 +221,13 @@ fn targets(base: &RunTarget, head: &RunTarget) -> Vec<SettingChange> {
 /// What was added to the lists without an order, and what was taken out of them.
 fn listed(base: &RunTarget, own: Option<[&SafetySettings; 2]>, head: &RunTarget) -> Vec<SettingChange> {
     type List = fn(&RunTarget) -> BTreeSet<&str>;
-    let lists: [(&str, List); 4] = [
+    let lists: [(&str, List); 6] = [
         ("namespaces", |of| of.namespaces.iter().map(Namespace::as_str).collect()),
         ("kinds", |of| of.kinds.iter().map(|kind| kind.as_str()).collect()),
         ("files.include", |of| of.include.iter().map(String::as_str).collect()),
         ("files.exclude", |of| of.exclude.iter().map(String::as_str).collect()),
+        ("unchecked", |of| of.unchecked.iter().map(String::as_str).collect()),
+        ("hide_notes", |of| of.hide_notes.iter().map(String::as_str).collect()),
     ];
     let of = |(setting, list): (&str, List)| {
         let [was, is] = [base, head].map(list);

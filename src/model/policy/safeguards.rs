@@ -222,7 +222,7 @@ impl Safeguards {
     }
 }
 
-/// The settings without an order: what a run works on.
+/// The settings without an order: what a run works on, and what it does not check or show.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunTarget {
     /// The service, as the configuration writes it.
@@ -243,6 +243,10 @@ pub struct RunTarget {
     pub token_variable: Option<String>,
     /// The stack may define nothing.
     pub allow_empty: bool,
+    /// The fields that are not checked.
+    pub unchecked: BTreeSet<String>,
+    /// The notes that reports leave out.
+    pub hide_notes: BTreeSet<String>,
 }
 
 /// Everything in a configuration that decides what a run may do.
