@@ -15,6 +15,9 @@ const WRONG_CLOCK: &str = "RequestTimeTooSkewed";
 /// What Azure says there.
 const WRONG_DATE: &str = "Request date header too old";
 
+/// The codes of S3 where a bucket is in another region than the request says.
+const OTHER_REGION: [&str; 2] = ["AuthorizationHeaderMalformed", "PermanentRedirect"];
+
 /// How an error begins to say which proxy a request went through.
 pub(super) const PROXIED: &str = "through the proxy ";
 
@@ -72,6 +75,9 @@ impl StateError {
                     .then_some("set the clock of this machine")
                     .or(Some("check the variables that give the credentials, and the files that they name")),
             ),
+            error if has_code(error, &OTHER_REGION) => {
+                (innermost(error), Some("set AWS_REGION to the region of the bucket"))
+            }
             error if is_forbidden(error) => (
                 explained("permission denied", error),
                 Some("the page \"Keep the state in a bucket\" lists the permissions that trueup needs"),
@@ -100,12 +106,22 @@ impl StateError {
 
 /// Whether the store refused who asks: with 401, which an error of a list says in words only, or with codes of its own.
 fn refuses_credentials(error: &Error) -> bool {
-    const CODES: [&str; 4] = ["InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthenticationFailed", WRONG_CLOCK];
-    let words = server_words(&chain(error)).unwrap_or_default();
+    const CODES: [&str; 6] = [
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
+        "AuthenticationFailed",
+        "ExpiredToken",
+        "InvalidToken",
+        WRONG_CLOCK,
+    ];
     let is_unauthenticated = chain(error).contains("status code: 401");
-    matches!(error, Error::Unauthenticated { .. })
-        || is_unauthenticated
-        || CODES.iter().any(|code| words.starts_with(code))
+    matches!(error, Error::Unauthenticated { .. }) || is_unauthenticated || has_code(error, &CODES)
+}
+
+/// Whether the store answered with one of these codes.
+fn has_code(error: &Error, codes: &[&str]) -> bool {
+    let words = server_words(&chain(error)).unwrap_or_default();
+    codes.iter().any(|code| words.starts_with(code))
 }
 
 /// Whether the store refused with 403, which an error of a list says in words only.
@@ -276,6 +292,18 @@ mod tests {
                 generic("status code: 401 Unauthorized: the keys are expired"),
                 "the credentials are not accepted: the keys are expired",
                 Some("check the variables"),
+            ),
+            (
+                generic("status code: 400: <Code>ExpiredToken</Code><Message>It has expired.</Message>"),
+                "the credentials are not accepted: ExpiredToken: It has expired.",
+                Some("check the variables"),
+            ),
+            (
+                generic(
+                    "status code: 400: <Code>AuthorizationHeaderMalformed</Code><Message>expecting 'eu-west-1'</Message>",
+                ),
+                "AuthorizationHeaderMalformed: expecting 'eu-west-1'",
+                Some("set AWS_REGION"),
             ),
             (
                 generic(
