@@ -1,13 +1,18 @@
-//! Which runs are settled, held equal to a look at every other run.
+//! Which runs are settled, held equal to a look at every other run, and which stay when old ones are removed.
 
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use super::super::tests::{closing, header, key};
-use super::settle;
+use super::super::Journal;
+use super::super::tests::{RUN, begin, closing, done, header, key, runner};
+use super::{Retention, history_since, load, prune, settle};
 use crate::model::{Key, RunId};
-use crate::run::{RunRecord, RunSummary};
+use crate::plan::{Action, Change};
+use crate::run::{ChangeResult, ChangeStep, RunHeader, RunRecord, RunRecorder as _, RunSummary};
+use crate::state::StateStore;
+use crate::tests::faults::FaultyStore;
+use crate::tests::world::endpoint;
 
 /// What [`settle`] says of each run, by a look at every other run.
 fn superseded_by(runs: &[RunSummary], at: usize) -> Option<RunId> {
@@ -54,4 +59,52 @@ proptest! {
         settle(&mut runs);
         prop_assert_eq!(runs.iter().map(|run| run.superseded_by.clone()).collect::<Vec<_>>(), expected);
     }
+}
+
+#[tokio::test]
+async fn a_run_that_one_which_cannot_be_read_may_have_resumed_stays() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let names = ["05", "06", "07"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
+    for (name, resumes) in names.iter().zip([None, RunId::new(&names[0]), None]) {
+        let mut header = RunHeader { resumes, ..header(name) };
+        header.plan.changes = vec![Change::new(key(1), Action::Create { wanted: endpoint("e", 80) })];
+        let journal = Journal::begin(&state, &header, None, &|_| {}).expect("a journal");
+        let result = ChangeResult::Failed { reason: "403".to_owned() };
+        let step = if *name == names[0] { ChangeStep { result, ..done(1) } } else { done(1) };
+        journal.outcome(&step).await.expect("noted");
+        journal.close(closing()).await.expect("the end");
+    }
+    store.forbid_reads(&names[1]);
+    assert_eq!(prune(&state, Retention::Newest(1)).expect("removed"), []);
+}
+
+#[tokio::test]
+async fn a_run_stays_while_it_or_one_that_resumed_it_does_and_goes_with_its_parts() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let names = ["05", "06", "07"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
+    let gone = |keep| prune(&state, keep).expect("removed").len();
+    let mut resumes = None;
+    for name in &names {
+        let header = RunHeader { resumes, ..header(name) };
+        let journal = Journal::begin(&state, &header, None, &|_| {}).expect("a journal");
+        if *name == names[2] {
+            assert_eq!(gone(Retention::Newest(0)), 0, "the newest is open");
+            journal.close(closing()).await.expect("the end");
+        }
+        resumes = Some(header.run);
+    }
+    let other = RUN.replace("05-00", "08-00").replace("shop", "other");
+    begin(&state, &other).expect("a journal").close(closing()).await.expect("the end");
+    assert_eq!(gone(Retention::Newest(2)), 0, "what stays resumed one that resumed the first");
+    // Of other stacks, and earlier, no run went on with it.
+    let second = load(&state, &RunId::new(&names[1]).expect("an id")).expect("the run");
+    let since = history_since(&state, &second).expect("read").runs;
+    let resumed: Vec<_> =
+        since.iter().map(|run| (run.run.as_str(), run.resumed_by.as_ref().map(RunId::as_str))).collect();
+    assert_eq!(resumed, [(&*names[1], Some(&*names[2])), (&*names[2], None)]);
+    assert_eq!(gone(Retention::Newest(0)), 4);
+    let StateStore::Bucket(bucket, _) = &state else { unreachable!("a bucket") };
+    assert_eq!(bucket.names("runs").expect("a list"), [""; 0]);
 }

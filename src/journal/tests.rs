@@ -16,9 +16,9 @@ use crate::state::{LeaseError, LeaseTiming, StateStore};
 use crate::tests::faults::{Fault, FaultyStore};
 use crate::tests::world::endpoint;
 
-const RUN: &str = "2026-11-22T05-00-00-000-shop-0001";
+pub(super) const RUN: &str = "2026-11-22T05-00-00-000-shop-0001";
 
-fn runner(store: &FaultyStore) -> StateStore {
+pub(super) fn runner(store: &FaultyStore) -> StateStore {
     StateStore::Bucket(store.bucket(), LeaseTiming::of_seconds(1).expect("a time"))
 }
 
@@ -47,7 +47,7 @@ fn owner(stack: &str) -> RunOwner {
     }
 }
 
-fn begin(state: &StateStore, run: &str) -> Result<Journal, JournalError> {
+pub(super) fn begin(state: &StateStore, run: &str) -> Result<Journal, JournalError> {
     Journal::begin(state, &header(run), Some("runner-1"), &|_| {})
 }
 
@@ -60,7 +60,7 @@ fn intent(number: usize) -> Intent {
     Intent { key: key(number), action: ActionKind::Delete, attempt: 0, request_id: None, request, before: None }
 }
 
-fn done(number: usize) -> ChangeStep {
+pub(super) fn done(number: usize) -> ChangeStep {
     let result = ChangeResult::Done { confirmation: Confirmation::Unguarded, by_reading: false, adopted: false };
     ChangeStep::new(key(number), ActionKind::Create, result)
 }
@@ -308,6 +308,27 @@ fn a_lock_is_released_also_while_it_is_renewed() {
 }
 
 #[test]
+fn a_lock_whose_release_gets_no_answer_is_waited_for_no_longer_than_it_lasts() {
+    let store = FaultyStore::default();
+    let journal = begin(&runner(&store), RUN).expect("a journal");
+    store.always(Some(Fault::Silent));
+    drop(journal);
+    store.always(None);
+    drop(begin(&runner(&store), "2026-11-22T05-00-01-000-shop-0002").expect("it ended by itself"));
+}
+
+#[test]
+fn a_lock_that_is_released_and_cannot_be_taken_is_nobodys() {
+    let store = FaultyStore::default();
+    drop(begin(&runner(&store), RUN).expect("a journal"));
+    // Those that show that conditions are met.
+    store.next([Fault::None; 3]);
+    store.always(Some(Fault::NoMatch));
+    let refused = begin(&runner(&store), "2026-11-22T05-00-01-000-shop-0002").map(drop).expect_err("never written");
+    assert!(refused.to_string().contains("others take and release it"), "{refused}");
+}
+
+#[test]
 fn a_renewal_that_arrives_after_its_runner_died_is_not_a_sign_of_life() {
     let store = FaultyStore::default();
     let state = runner(&store);
@@ -328,54 +349,6 @@ fn a_renewal_that_arrives_after_its_runner_died_is_not_a_sign_of_life() {
     });
     begin(&runner(&store), "2026-11-22T05-00-02-000-shop-0003").expect("taken over");
     late.join().expect("no panic");
-}
-
-#[tokio::test]
-async fn a_run_that_one_which_cannot_be_read_may_have_resumed_stays() {
-    let store = FaultyStore::default();
-    let state = runner(&store);
-    let names = ["05", "06", "07"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
-    for (name, resumes) in names.iter().zip([None, RunId::new(&names[0]), None]) {
-        let mut header = RunHeader { resumes, ..header(name) };
-        header.plan.changes = vec![Change::new(key(1), Action::Create { wanted: endpoint("e", 80) })];
-        let journal = Journal::begin(&state, &header, None, &|_| {}).expect("a journal");
-        let result = ChangeResult::Failed { reason: "403".to_owned() };
-        let step = if *name == names[0] { ChangeStep { result, ..done(1) } } else { done(1) };
-        journal.outcome(&step).await.expect("noted");
-        journal.close(closing()).await.expect("the end");
-    }
-    store.forbid_reads(&names[1]);
-    assert_eq!(prune(&state, Retention::Newest(1)).expect("removed"), []);
-}
-
-#[tokio::test]
-async fn a_run_stays_while_it_or_one_that_resumed_it_does_and_goes_with_its_parts() {
-    let store = FaultyStore::default();
-    let state = runner(&store);
-    let names = ["05", "06", "07"].map(|hour| RUN.replace("05-00", &format!("{hour}-00")));
-    let gone = |keep| prune(&state, keep).expect("removed").len();
-    let mut resumes = None;
-    for name in &names {
-        let header = RunHeader { resumes, ..header(name) };
-        let journal = Journal::begin(&state, &header, None, &|_| {}).expect("a journal");
-        if *name == names[2] {
-            assert_eq!(gone(Retention::Newest(0)), 0, "the newest is open");
-            journal.close(closing()).await.expect("the end");
-        }
-        resumes = Some(header.run);
-    }
-    let other = RUN.replace("05-00", "08-00").replace("shop", "other");
-    begin(&state, &other).expect("a journal").close(closing()).await.expect("the end");
-    assert_eq!(gone(Retention::Newest(2)), 0, "what stays resumed one that resumed the first");
-    // Of other stacks, and earlier, no run went on with it.
-    let second = load(&state, &RunId::new(&names[1]).expect("an id")).expect("the run");
-    let since = history_since(&state, &second).expect("read").runs;
-    let resumed: Vec<_> =
-        since.iter().map(|run| (run.run.as_str(), run.resumed_by.as_ref().map(RunId::as_str))).collect();
-    assert_eq!(resumed, [(&*names[1], Some(&*names[2])), (&*names[2], None)]);
-    assert_eq!(gone(Retention::Newest(0)), 4);
-    let StateStore::Bucket(bucket, _) = &state else { unreachable!("a bucket") };
-    assert_eq!(bucket.names("runs").expect("a list"), [""; 0]);
 }
 
 #[tokio::test]

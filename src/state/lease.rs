@@ -211,7 +211,7 @@ impl Lease {
                         watch(bucket, name, object, &found)?
                     }
                 };
-                last = Some(found.holder);
+                last = (!found.released).then_some(found.holder);
                 if over.is_none() {
                     continue;
                 }
@@ -276,12 +276,16 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let (shared, heartbeat) = (Arc::clone(&self.shared), self.heartbeat.clone());
-        // A lock that cannot be released ends by itself.
+        let left = self.timing.lasts.saturating_sub(locked(&shared.state).age());
+        // A lock that cannot be released ends by itself, and nothing waits for it longer than that.
         let _ = self.bucket.wait(|objects| async move {
-            // A renewal on its way ends first: it makes the version that is released.
-            let _only = shared.renewing.lock().await;
-            heartbeat.abort();
-            shared.write(&objects, |lock| lock.released = true).await
+            let release = async {
+                // A renewal on its way ends first: it makes the version that is released.
+                let _only = shared.renewing.lock().await;
+                heartbeat.abort();
+                shared.write(&objects, |lock| lock.released = true).await
+            };
+            tokio::time::timeout(left, release).await.unwrap_or(Ok(false))
         });
     }
 }

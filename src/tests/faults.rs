@@ -27,6 +27,8 @@ pub(crate) enum Fault {
     AnswerLost,
     /// It is made, and its answer takes a while.
     Slow,
+    /// It is never answered.
+    Silent,
     /// The condition is ignored.
     Unconditional,
     /// No version is the one that is there.
@@ -114,6 +116,7 @@ impl ObjectStore for FaultyStore {
                 tokio::time::sleep(Duration::from_millis(500)).await;
                 made
             }
+            Fault::Silent => std::future::pending().await,
             Fault::NoMatch if matches!(options.mode, PutMode::Update(_)) => {
                 Err(Error::Precondition { path: location.to_string(), source: "another version".into() })
             }
