@@ -323,13 +323,11 @@ pub async fn check<T: Send>(
 }
 
 fn failed_conditions(Scope { namespace, kind }: &Scope, body: &[u8]) -> BTreeMap<Key, String> {
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
     struct Item {
-        #[serde(default)]
         namespace: String,
-        #[serde(default)]
         name: String,
-        #[serde(default)]
         status_set: Json,
     }
     // Nearly always nothing failed, and a second reading of a long list takes time.

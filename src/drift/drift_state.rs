@@ -76,7 +76,6 @@ impl fmt::Display for DriftStateOwner {
 #[serde(deny_unknown_fields)]
 struct DriftEntry {
     /// Nothing for the whole object.
-    #[serde(default)]
     field: Option<Field>,
     /// Which value it was; files of older versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -220,7 +220,6 @@ struct PlannedChange {
 #[derive(Deserialize)]
 struct PlannedBlock {
     reason: BlockReason,
-    #[serde(default)]
     change: Option<PlannedChange>,
 }
 

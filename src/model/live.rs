@@ -126,20 +126,18 @@ pub struct UnknownField {
 }
 
 /// Another object of the service: one that refers to an endpoint, or the one that an endpoint belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct RelatedObject {
     /// Its kind, as the service spells it.
-    #[serde(default)]
     pub kind: String,
     /// Its namespace.
-    #[serde(default)]
     pub namespace: String,
     /// Its name.
-    #[serde(default)]
     pub name: String,
     /// Its uid. Empty for an object that refers to an endpoint, because another object of the same name
     /// refers to it as well.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
 }
 

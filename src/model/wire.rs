@@ -26,10 +26,8 @@ pub const SERVICE_KEYS: [&str; 9] = [
 #[schemars(deny_unknown_fields)]
 pub struct WireMetadata {
     /// DNS-1035 label, at most 63 bytes.
-    #[serde(default)]
     pub name: Option<String>,
     /// The namespace; a stack's `namespaces:` lists the ones it may name.
-    #[serde(default)]
     pub namespace: Option<String>,
     /// A `null` value is an absent label.
     #[serde(default, deserialize_with = "unique")]
@@ -38,10 +36,8 @@ pub struct WireMetadata {
     #[serde(default, deserialize_with = "unique")]
     pub annotations: Option<BTreeMap<String, Option<String>>>,
     /// At most 1,200 bytes.
-    #[serde(default)]
     pub description: Option<String>,
     /// Administratively disabled.
-    #[serde(default)]
     pub disable: Option<bool>,
     /// What else there is, which only an answer may have.
     #[serde(flatten)]

@@ -17,10 +17,8 @@ pub struct BlockedChange {
     /// Why nothing is done.
     pub reason: BlockReason,
     /// The change that would be made, where there is one.
-    #[serde(default)]
     pub change: Option<Change>,
     /// Where the definition is.
-    #[serde(default)]
     pub place: Option<SourceLocation>,
 }
 

@@ -24,30 +24,24 @@ pub struct Change {
     /// What is done.
     pub action: Action,
     /// The ownership annotations that are written, `None` where they stay as they are.
-    #[serde(default)]
     pub ownership: Option<OwnershipAnnotations>,
     /// The units of its definition of which no answer shows all, such as secrets: every write has all of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, Json>,
     /// Why a whole object is created or deleted, and nothing in a rollback, which undoes what its run did; a replace has
     /// causes per field.
-    #[serde(default)]
     pub cause: Option<Cause>,
     /// Whose change the whole object is (`plan --base`).
-    #[serde(default)]
     pub attribution: Option<Attribution>,
     /// As a whole it is behind the base, and the working tree changed it as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changed_here: bool,
     /// Where the definition is.
-    #[serde(default)]
     pub place: Option<SourceLocation>,
     /// The commit that removed the definition, for a delete.
-    #[serde(default)]
     pub removed_in: Option<Commit>,
     /// The newest commit that was applied and has the definition, for an object that is missing: it
     /// was deleted outside, or its create failed.
-    #[serde(default)]
     pub applied_in: Option<String>,
 }
 
@@ -123,15 +117,12 @@ pub struct BeforeImage {
     /// The service's id of the object.
     pub uid: String,
     /// Its version, where the read carried one.
-    #[serde(default)]
     pub resource_version: Option<String>,
     /// The endpoint in canonical form, with all its annotations.
     pub endpoint: Object,
     /// Who created it.
-    #[serde(default)]
     pub creator: Option<String>,
     /// When it was last modified, or created; RFC 3339.
-    #[serde(default)]
     pub modified: Option<String>,
     /// Where it may have a secret. The canonical form does not show a secret that is an option of a group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -151,13 +142,11 @@ pub struct FieldChange {
     /// Why they differ.
     pub cause: Cause,
     /// Whose change it is (`plan --base`).
-    #[serde(default)]
     pub attribution: Option<Attribution>,
     /// It is behind the base, and the working tree changed it as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changed_here: bool,
     /// Where the definition sets it.
-    #[serde(default)]
     pub place: Option<SourceLocation>,
     /// Where it sets the values in it that differ, by the paths that reports have; no saved plan has them.
     #[serde(skip)]

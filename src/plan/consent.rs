@@ -18,7 +18,6 @@ pub struct RecordedConsent {
     /// As `--allow` takes it: `mass-change`, `protected=shop/cart`.
     pub name: String,
     /// Who gave it, as the machine or the pipeline says. The digest does not cover it.
-    #[serde(default)]
     pub by: Option<String>,
     /// It was given to the apply of a saved plan or to a resume; the digest of the plan does not cover it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -19,7 +19,6 @@ pub struct GuardHit {
     /// Which guard.
     pub name: GuardName,
     /// The namespace it speaks of; the whole plan where there is none.
-    #[serde(default)]
     pub namespace: Option<Namespace>,
     /// The kinds that it counts; none where those are endpoints alone.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -29,7 +28,6 @@ pub struct GuardHit {
     /// Out of so many.
     pub of: usize,
     /// The share allowed, in per cent, where there is one.
-    #[serde(default)]
     pub allowed_percent: Option<u8>,
 }
 

@@ -81,7 +81,6 @@ pub struct Plan {
     /// The service it is for.
     pub service: ServiceId,
     /// The stack, without which nothing is ever deleted.
-    #[serde(default)]
     pub stack: Option<String>,
     /// What was asked for.
     pub settings: PlanSettings,
@@ -187,35 +186,29 @@ pub enum ScopeRead {
 
 /// Where the definitions of a plan came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct PlanSource {
     /// The directory as it was given, or the run that is rolled back.
-    #[serde(default, rename = "directory")]
+    #[serde(rename = "directory")]
     pub origin: PlanOrigin,
     /// The environment of the configuration, as the call names it.
-    #[serde(default)]
     pub environment: Option<String>,
     /// Who made the plan, where it was saved or applied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub planned_by: Option<String>,
     /// The filters of the call, as they were written.
-    #[serde(default)]
     pub filters: Vec<String>,
     /// The commit of the working tree; of a plan that is saved or applied only where it has the definitions of the plan.
-    #[serde(default)]
     pub commit: Option<String>,
     /// The base that changes were attributed against, as it was given.
-    #[serde(default)]
     pub base: Option<String>,
     /// When the snapshot was taken that the plan was made against, RFC 3339; nothing where it was made
     /// against the service.
-    #[serde(default)]
     pub snapshot: Option<String>,
     /// The kinds that were read besides endpoints.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub kinds: BTreeSet<KindName>,
     /// List requests that the plan took.
-    #[serde(default)]
     pub requests: u64,
 }
 

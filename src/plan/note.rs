@@ -135,7 +135,6 @@ pub enum Note {
         /// Which.
         key: Key,
         /// The key that they were written for, where that is known.
-        #[serde(default)]
         of: Option<Key>,
     },
     /// As defined, and applied before there was a stack: an apply makes it the stack's.

@@ -12,10 +12,8 @@ use crate::model::{
 #[serde(deny_unknown_fields)]
 pub struct OwnershipAnnotations {
     /// `trueup/stack`
-    #[serde(default)]
     pub stack: Option<String>,
     /// `trueup/applied`; a `*` is the place of the run until there is one.
-    #[serde(default)]
     pub applied: Option<String>,
 }
 

@@ -12,19 +12,16 @@ use crate::model::{Field, Key, Namespace};
 
 /// What a plan was asked to do, as far as it decides what will be done.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct PlanSettings {
     /// What limits the plan and its apply.
-    #[serde(default)]
     pub safeguards: Safeguards,
     /// Objects in sync without ownership annotations get them.
-    #[serde(default)]
     pub adopt: bool,
     /// A base says whose each difference is, so that what is behind it is refused.
-    #[serde(default)]
     pub base: bool,
     /// The namespaces that the call pruned beside those of the settings: `--prune-namespace`.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub prune_namespaces: BTreeSet<Namespace>,
 }
 

@@ -42,7 +42,6 @@ pub struct RunSummary {
     pub resumed_by: Option<RunId>,
     /// The later run that applied and verified all definitions of the stack, made the last change that this one had left, or
     /// rolled this one back, so that nothing is left of this one.
-    #[serde(default)]
     pub superseded_by: Option<RunId>,
     /// The embedded service, as the header names it.
     #[serde(skip)]

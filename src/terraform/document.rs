@@ -93,10 +93,9 @@ struct Values {
 }
 
 #[derive(Deserialize, Default)]
+#[serde(default)]
 struct Module {
-    #[serde(default)]
     resources: Vec<ShownResource>,
-    #[serde(default)]
     child_modules: Vec<Module>,
 }
 

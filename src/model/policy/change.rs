@@ -58,7 +58,6 @@ pub struct SettingChange {
     /// Which way it moved.
     pub direction: Direction,
     /// Its value at the base, in words; nothing where there is no base.
-    #[serde(default)]
     pub base: Option<String>,
     /// Its value in the working tree, in words.
     pub head: String,
