@@ -171,6 +171,18 @@ try {
   await shot('nothing');
   await open('fifty');
   check((await evaluate("document.querySelectorAll('#changes details[open]').length")) === 0, 'many changes are open');
+  await evaluate("document.getElementById('open').click()");
+  // Folded, they are fewer rows than are drawn at first.
+  await evaluate("document.getElementById('fold').click()");
+  await evaluate("document.getElementById('open').click()");
+  const rows = await evaluate(`new Promise((resolve) => {
+    const list = document.getElementById('changes');
+    const first = list.childElementCount;
+    const seen = () => { if (list.childElementCount > first) resolve(list.childElementCount); };
+    new MutationObserver(seen).observe(list, { childList: true });
+    scrollTo(0, document.body.scrollHeight);
+  })`);
+  check((await evaluate("document.querySelectorAll('#changes details[open]').length")) === rows, 'rows that are drawn later are closed');
   check((await evaluate("document.querySelector('#changes details').classList.contains('delete')")), 'deletes are not first');
   for (const name of ['one', 'fifty', 'five-thousand', 'drift', 'fleet']) {
     for (const colours of ['light', 'dark']) {

@@ -241,7 +241,7 @@ fn the_review_counts_and_shows_everything_that_its_apply_does() {
             "3 to replace: 1 of this change, 1 reverts what was changed outside, 1 pending on base; 0 in sync",
         )
         .stdout_contains("Apply this change alone:  trueup apply . --base main --only-this-change --digest ")
-        .stdout_contains("Apply everything above:   trueup apply . --base main --digest ");
+        .stdout_contains("Apply the whole plan:     trueup apply . --base main --digest ");
     stage.run("plan . --base main -o ../plan.json").code(0);
     let shown = stage.run("show ../plan.json");
     shown.code(0).stdout_contains("trueup apply . --base main --only-this-change --digest ");

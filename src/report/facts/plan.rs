@@ -249,7 +249,7 @@ pub fn applying(
         Command { label: label(alone.iter(), labels).into(), command: command(Some(alone)) }
     });
     let labels = match alone {
-        Some(_) => ["Apply everything above:", "Apply everything above, once it is allowed:"],
+        Some(_) => ["Apply the whole plan:", "Apply the whole plan, once it is allowed:"],
         None => exactly,
     };
     let whole = can_apply(plans.iter().copied())

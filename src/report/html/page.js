@@ -20,6 +20,8 @@
   const state = { words: [], namespace: '', actions: new Set(), reasons: new Set(), split: false, fold: true, ours: false };
   let shown = [];
   let drawn = 0;
+  // Rows that are drawn later too.
+  let everyOpen = false;
 
   const element = (tag, name, text) => {
     const made = document.createElement(tag);
@@ -230,6 +232,7 @@
     details.append(summary);
     entries.set(details, entry);
     details.addEventListener('toggle', () => { if (details.open) whole(details); });
+    details.open = everyOpen;
     item.append(details);
     return item;
   };
@@ -332,8 +335,12 @@
   whose.lastElementChild.textContent = `This change only (${number(data.changes.length - (data.ours || 0))} others)`;
   at('ours').addEventListener('change', (event) => { state.ours = event.target.checked; refresh(); });
   at('fold').addEventListener('change', (event) => { state.fold = event.target.checked; refresh(); });
-  at('open').addEventListener('click', () => all().forEach((details) => { details.open = true; }));
-  at('close').addEventListener('click', () => all().forEach((details) => { details.open = false; }));
+  const openAll = (open) => {
+    everyOpen = open;
+    all().forEach((details) => { details.open = open; });
+  };
+  at('open').addEventListener('click', () => openAll(true));
+  at('close').addEventListener('click', () => openAll(false));
   at('reset').addEventListener('click', () => {
     state.words = [];
     state.namespace = '';

@@ -478,7 +478,7 @@ fn of_several_stacks_against_a_base_it_is_said_whose_the_changes_are_and_this_ch
     for text in [super::fleet::fleet(&fleet, &options(BUDGET)), fleet.text(&view()), html::fleet(&fleet, &view())] {
         assert!(text.contains("of this change") && text.contains("revert what was changed outside"), "{text}");
         let at = |words: &str| text.rfind(words).expect("it is there");
-        assert!(at(&apply) < at("Apply everything above") && !text.contains("Apply exactly"), "{text}");
+        assert!(at(&apply) < at("Apply the whole plan") && !text.contains("Apply exactly"), "{text}");
     }
     // Where all is of this change, there is one command.
     let plain = Plan { source: PlanSource::default(), ..merged.clone() };
