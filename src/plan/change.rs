@@ -11,7 +11,7 @@ use super::{OwnershipAnnotations, Plan};
 use crate::diff::{self, CompareOptions};
 use crate::kind::{self, Message};
 use crate::model::{
-    AppliedFields, Cause, Field, FieldError, Json, Key, LiveObject, Object, Ownership, RelatedObject, RunId,
+    AppliedFields, Cause, Field, FieldError, Json, Key, LiveObject, Object, Ownership, RelatedObject, RunId, STACK,
     SourceLocation, Spec, WrittenFor, words,
 };
 
@@ -218,6 +218,15 @@ impl Change {
     /// The stack that loses the object by this change.
     pub fn taken_from(&self) -> Option<&str> {
         foreign_stack(&self.action.before()?.endpoint, self.ownership.as_ref()?.stack.as_deref())
+    }
+
+    /// The stack that the object names after this change.
+    pub(super) fn owner_after(&self) -> Option<&str> {
+        match (&self.action, &self.ownership) {
+            (Action::Delete { .. }, _) => None,
+            (_, Some(ownership)) => ownership.stack.as_deref(),
+            (action, None) => action.before()?.endpoint.annotations.get(STACK).map(String::as_str),
+        }
     }
 
     /// Whether the live object was not ours and becomes so.

@@ -2,6 +2,7 @@
 //! from the changes themselves, and which of them were given when the plan was made.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,6 +93,19 @@ impl Plan {
     /// Whether an apply of this plan can be allowed: each of its lists was read, and it reverts no merged work.
     pub fn can_be_allowed(&self) -> bool {
         self.unknown().next().is_none() && self.refused().iter().all(|guard| guard.name != GuardName::BehindBase)
+    }
+
+    /// The consents that the rollback of a run of this plan needs: what the run leaves to another stack is of that then.
+    pub fn undo_consents(&self) -> BTreeSet<String> {
+        /// Keys that are named one by one.
+        const NAMED: usize = 4;
+        let is_left = |change: &&Change| change.owner_after().is_some_and(|owner| Some(owner) != self.stack.as_deref());
+        let left: Vec<&Change> = self.changes.iter().filter(is_left).collect();
+        let consent = |glob: &dyn fmt::Display| format!("{}={glob}", KeyAllowance::ForeignStack);
+        match left.len() {
+            ..=NAMED => left.iter().map(|change| consent(&change.key)).collect(),
+            _ => BTreeSet::from([consent(&"*")]),
+        }
     }
 
     /// Who gave the consent to a guard, where the plan records one.

@@ -67,6 +67,9 @@ pub struct RunSummary {
     /// The consents of its plan, by name: a resume needs them again.
     #[serde(skip)]
     pub allowed: BTreeSet<String>,
+    /// The consents that its rollback needs.
+    #[serde(skip)]
+    pub undo_consents: BTreeSet<String>,
     /// The namespaces that its call pruned: a resume has to name them again.
     #[serde(skip)]
     pub prune_namespaces: BTreeSet<Namespace>,
@@ -128,6 +131,7 @@ impl RunSummary {
             sandbox: record.header.sandbox.clone(),
             prune_namespaces: plan.settings.prune_namespaces.clone(),
             allowed: plan.allowed.iter().map(|allowed| allowed.name.clone()).collect(),
+            undo_consents: plan.undo_consents(),
             applied_whole: plan.scope.keys().filter(|_| plan.is_whole()).cloned().collect(),
             unfinished_lists: changed.clone().map(Scope::from).collect(),
             unfinished: changed.filter(|key| !made.contains(key)).cloned().collect(),

@@ -159,6 +159,34 @@ fn the_undo_of_a_move_to_another_stack_has_the_consent_that_it_needs() {
 }
 
 #[test]
+fn every_report_of_a_run_that_gave_objects_away_proposes_the_same_undo() {
+    let service = Service::start();
+    let stage = one_cart(&service);
+    stage.write("two/cart.yaml", &definition("shop/cart", 80));
+    let stage = stage.committed();
+    let undo = |line: &str| {
+        let ran = stage.run(line);
+        let text = ran.code(0).stderr_ignored().text().replace('\'', "");
+        let proposed = text.lines().find_map(|line| line.split_once("trueup rollback ")).expect("a command").1;
+        format!("rollback {}", proposed.trim())
+    };
+    let owner = || service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"].clone();
+    let mut next = "move --from one --to two --directory one shop/cart".to_owned();
+    // Given away; the rollback of that; taken by the other; the rollback of that, which gives it away, and one of that.
+    for (word, stack) in [("given", "two"), ("", "one"), ("taken", "two"), ("", "one"), ("", "two")] {
+        if word == "taken" {
+            next = "move --from one --directory two".to_owned();
+        }
+        let proposed = undo(&format!("{next} --yes"));
+        assert_eq!(owner(), stack, "{next}");
+        for report in ["show last", "history"] {
+            assert_eq!(undo(report), proposed, "{report} after {next}");
+        }
+        next = proposed;
+    }
+}
+
+#[test]
 fn a_move_is_an_ordinary_plan_that_is_saved_applied_by_its_digest_and_rolled_back() {
     let service = Service::start();
     let stage = Stage::new()

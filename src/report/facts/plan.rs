@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::Path;
 
 use super::edits;
-use crate::model::policy::KeyAllowance;
 use crate::model::{Namespace, RunId, counted, gathered};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
 use crate::report::prelude::{Line, Role, TextView, code, quoted, safe};
@@ -326,18 +324,14 @@ pub fn resume<'n>(run: &RunId, allowed: impl Iterator<Item = &'n String>, pruned
     format!("trueup apply --resume {run}{}{}", consents(allowed), prune_flags(pruned))
 }
 
-/// The command that undoes a run of this plan. What it gave to another stack is of that now, and needs a consent.
+/// The command that undoes a run, with what [`Plan::undo_consents`] has of its plan.
+pub fn undo(run: &RunId, consents: &BTreeSet<String>) -> String {
+    format!("trueup rollback {run}{}", self::consents(consents.iter()))
+}
+
+/// The command that undoes a run of this plan.
 pub fn undo_of(run: &RunId, plan: &Plan) -> String {
-    /// Keys that are named one by one.
-    const NAMED: usize = 4;
-    let is_given = plan.handed_over().is_some_and(|(from, _)| plan.stack.as_deref() == Some(from));
-    let given = plan.changes.iter().filter(|_| is_given);
-    let consent = |glob: &dyn fmt::Display| format!("{}={glob}", KeyAllowance::ForeignStack);
-    let allowed: BTreeSet<String> = match plan.changes.len() {
-        ..=NAMED => given.map(|change| consent(&change.key)).collect(),
-        _ => given.map(|_| consent(&"*")).collect(),
-    };
-    format!("trueup rollback {run}{}", consents(allowed.iter()))
+    undo(run, &plan.undo_consents())
 }
 
 /// The command that resumes a run of this plan.

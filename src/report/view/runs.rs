@@ -29,13 +29,12 @@ impl Report for HistoryReport<'_> {
             blocks.gap();
         }
         for (run, flags) in proposed {
-            let command = |words: &str| format!("trueup {words} {}{flags}", run.run);
             if run.is_open() {
                 blocks.command(to_resume(run), resume(run, flags));
                 continue;
             }
-            blocks.command("show one:", command("show"));
-            blocks.command("undo it: ", command("rollback"));
+            blocks.command("show one:", format!("trueup show {}{flags}", run.run));
+            blocks.command("undo it: ", facts::undo(&run.run, &run.undo_consents) + flags);
             if run.is_incomplete() {
                 blocks.command("resume:  ", resume(run, flags));
             }
