@@ -294,10 +294,13 @@ fn superseded(runs: &[RunSummary]) -> Vec<(usize, RunId)> {
     let mut makers = makers.into_iter().rev().peekable();
     // Of what later runs made, the last that did.
     let mut made = BTreeMap::<_, &RunId>::new();
-    let mut superseded = Vec::new();
+    let (mut superseded, mut rolled_back) = (Vec::new(), BTreeMap::<&RunId, &RunId>::new());
     for (at, run) in runs.iter().enumerate().rev() {
-        // What is finished has nothing that could be superseded, and nearly every run is.
+        let rollback = rolled_back.get(&run.run).copied();
+        rolled_back.extend(run.rolls_back.as_ref().filter(|_| run.done > 0).map(|undone| (undone, &run.run)));
+        // What is finished leaves nothing that a later run could make, and nearly every run is.
         if !run.is_open() && !run.is_incomplete() {
+            superseded.extend(rollback.map(|by| (at, by.clone())));
             continue;
         }
         while let Some(maker) = makers.next_if(|maker| *planned(maker) > run.run) {

@@ -18,7 +18,8 @@ use crate::tests::world::endpoint;
 fn superseded_by(runs: &[RunSummary], at: usize) -> Option<RunId> {
     let (run, later) = (&runs[at], &runs[at + 1..]);
     if !run.is_open() && !run.is_incomplete() {
-        return None;
+        let rolls_back = |later: &&RunSummary| later.done > 0 && later.rolls_back.as_ref() == Some(&run.run);
+        return later.iter().find(rolls_back).map(|later| later.run.clone());
     }
     let mut parts = vec![run];
     for earlier in runs[..at].iter().rev() {

@@ -369,6 +369,22 @@ fn a_run_whose_rollback_was_resumed_is_not_resumed_itself() {
 }
 
 #[test]
+fn a_finished_run_that_was_rolled_back_is_not_resumed() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "s").file("cart.yaml", &definition("shop/cart", 80)).applied(".");
+    let runs = || stage.run("history --format json").json()["runs"].clone();
+    let run = runs()[0]["run"].as_str().expect("a run").to_owned();
+    let resume = format!("apply --resume {run} --yes");
+    stage.run(&resume).code(0).stderr_contains("is finished: nothing to resume");
+    stage.run("rollback last --yes --quiet --allow empty-namespace").code(0);
+    let refused = stage.run(&resume);
+    let by = runs()[0]["run"].as_str().expect("a run").to_owned();
+    refused.code(6).stderr_contains(&format!("run `{run}` is superseded by run `{by}`"));
+    assert_eq!(runs()[1]["superseded_by"], by.as_str());
+    assert!(!service.has("shop/cart"));
+}
+
+#[test]
 fn a_rollback_by_the_name_of_an_earlier_part_undoes_the_whole_which_is_not_resumed() {
     let service = Service::start();
     let stage = Stage::stack(&service, "s")
