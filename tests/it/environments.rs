@@ -545,6 +545,27 @@ gates.events.threshold  1000   default
 }
 
 #[test]
+fn overlays_are_explained_as_those_that_are_applied_and_none_as_replaced() {
+    let settings = "stack: s\nnamespaces: [shop]\ndefaults: {overlay: o/all}\nenvironments:\n  live: {overlay: o/live}\n  \
+                    prod: {extends: live, overlay: o/prod}\n  test: {overlay: ~}\n";
+    let stage = Stage::new().file("d/trueup.yaml", settings);
+    for overlay in ["all", "live", "prod"] {
+        stage.write(&format!("d/o/{overlay}/none.yaml"), "");
+    }
+    stage.run("explain --env prod overlay d").code(0).stdout(
+        "\
+Set in environment prod:
+
+SETTING  VALUE   FROM
+overlay  o/all   d/trueup.yaml:3, defaults
+overlay  o/live  d/trueup.yaml:5, environment live
+overlay  o/prod  d/trueup.yaml:6, environment prod
+",
+    );
+    stage.run("explain --env test overlay d").code(0).stdout_contains("o/all").does_not_say("instead of");
+}
+
+#[test]
 fn what_a_policy_leaves_of_the_settings_is_explained_as_they_are_written() {
     let stack = "stack: s\nnamespaces: [shop]\n";
     let loose = "prune: all\nguards: {percent: 50}\nversion_checked: true\nownership_annotations: false\n\

@@ -62,13 +62,13 @@ impl ExplainedSetting {
     }
 }
 
-/// Every setting that a layer of the environment sets, in the order of their paths. Settings that are wrong have been
-/// reported by whoever read them.
+/// Every setting that a layer of the environment sets, in the order of their paths, and then each overlay, in the order in
+/// which they are applied. Settings that are wrong have been reported before.
 pub(in crate::load) fn settings(source: &SourceText, options: &LoadOptions) -> Vec<ExplainedSetting> {
     let root = document(source, &mut Vec::new());
     let layers = root.as_ref().map(Layers::new);
     let layers = layers.map(|layers| layers.of(options.environment.as_deref())).unwrap_or_default();
-    let mut explained: BTreeMap<Vec<String>, ExplainedSetting> = BTreeMap::new();
+    let (mut explained, mut overlays) = (BTreeMap::<Vec<String>, ExplainedSetting>::new(), Vec::new());
     let mut set = |path: Vec<String>, value: Json, layer: &LayerName, place: Option<SourceLocation>| {
         let above = match explained.remove(&path) {
             Some(below) => below.replaced_by(value, layer.clone(), place),
@@ -80,11 +80,17 @@ pub(in crate::load) fn settings(source: &SourceText, options: &LoadOptions) -> V
         leaves(&merged(None, layer, &OWN_KEYS, &mut Vec::new()), &mut Vec::new(), &mut |path, entry| {
             set(path.to_vec(), json(&entry.item), name, Some(entry.key_at.location()));
         });
-        // Overlays add up, and what an environment extends is its own: no layer passes them on.
-        for key in ["extends", "overlay"] {
-            let entry = layer.entries().iter().find(|entry| entry.key == key && *name != LayerName::TopLevel);
-            if let Some(entry) = entry {
-                set(vec![key.to_owned()], json(&entry.item), name, Some(entry.key_at.location()));
+        for entry in layer.entries().iter().filter(|entry| *name != LayerName::TopLevel && !entry.item.is_null()) {
+            let (path, place) = (vec![entry.key.clone().into_owned()], Some(entry.key_at.location()));
+            match &*entry.key {
+                // What an environment extends is its own.
+                "extends" => set(path, json(&entry.item), name, place),
+                // Overlays add up: none replaces that of another layer.
+                "overlay" => {
+                    let (value, layer) = (json(&entry.item), name.clone());
+                    overlays.push(ExplainedSetting { path, value, layer, place, replaced: Vec::new() });
+                }
+                _ => {}
             }
         }
     }
@@ -96,7 +102,7 @@ pub(in crate::load) fn settings(source: &SourceText, options: &LoadOptions) -> V
             None,
         );
     }
-    explained.into_values().collect()
+    explained.into_values().chain(overlays).collect()
 }
 
 /// The values of a layer; a list is one.
