@@ -512,7 +512,7 @@ guards.percent  5              the policy's limit
         .code(0)
         .stdout_contains("variables.zone  c             --var\n");
     stage.run("explain --env prod stack d --stack mine").code(0).stdout_contains("stack    mine   --stack\n");
-    stage.run("explain --env prod prune d").code(0).stdout_contains("prune    owned  default\n");
+    stage.run("explain --env prod prune d").code(0).stdout_contains("prune    none   default\n");
     stage.run("explain percent other --policy policy.yaml").code(0).stdout_contains(
         "\
 guards.percent  5              the policy's limit
@@ -563,6 +563,17 @@ overlay  o/prod  d/trueup.yaml:6, environment prod
 ",
     );
     stage.run("explain --env test overlay d").code(0).stdout_contains("o/all").does_not_say("instead of");
+}
+
+#[test]
+fn the_default_of_prune_is_explained_as_it_is_in_force() {
+    let stage = Stage::new().file("d/trueup.yaml", "stack: s\nenvironments: {prod: {namespaces: [shop]}, test: {}}\n");
+    stage.write("none/trueup.yaml", "stack: none\n");
+    for (flags, expected) in [("prune none", "none"), ("prune d --env test", "none"), ("prune d --env prod", "owned")] {
+        let json = stage.run(&format!("explain {flags} --format json")).code(0).json();
+        let shown = &json["settings"][0];
+        assert_eq!((&shown["value"], &shown["layer"]), (&json!(expected), &json!("default")), "{flags}");
+    }
 }
 
 #[test]

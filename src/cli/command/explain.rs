@@ -143,7 +143,9 @@ fn values<'d>(
     for (path, default) in defaults {
         let path: Vec<String> = path.iter().map(ToString::to_string).collect();
         if !explained.iter().any(|setting| setting.path.starts_with(&path) || path.starts_with(&setting.path)) {
-            put(&mut explained, path, default.clone(), LayerName::Default);
+            // What is deleted by default depends on the namespaces.
+            let in_force = (path == ["prune"]).then(|| config.safeguards.prune.as_str().into());
+            put(&mut explained, path, in_force.unwrap_or_else(|| default.clone()), LayerName::Default);
         }
     }
     for (setting, value, source) in settings::of_call(context) {
