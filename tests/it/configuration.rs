@@ -46,6 +46,23 @@ fn referred<'s>(node: &Value, schema: &'s Value) -> Option<&'s Value> {
 }
 
 #[test]
+fn a_token_variable_that_no_plan_takes_is_an_error_at_its_place() {
+    for name in ["TRUEUP_TOKEN_FILE", "TRUEUP_TOKEN_B_FILE", "TRUEUP_TOKEN_B_URL", "AWS_SECRET"] {
+        let stage = Stage::new()
+            .file("trueup.yaml", &format!("stack: s\nenvironments:\n  prod: {{token_variable: {name}}}\n"))
+            .file("cart.yaml", &definition("shop/cart", 80));
+        for line in ["validate .", "plan . --env prod --base-url https://a.example.net"] {
+            let ran = stage.run(line);
+            ran.code(1).stderr_contains(&format!("`token_variable` is `{name}`")).stderr_contains("trueup.yaml:3:");
+        }
+    }
+    let stage = Stage::new()
+        .file("trueup.yaml", "stack: s\ntoken_variable: TRUEUP_TOKEN_URLS\n")
+        .file("cart.yaml", &definition("shop/cart", 80));
+    stage.run("validate .").code(0);
+}
+
+#[test]
 fn every_setting_and_nothing_else_is_documented() {
     let page = page();
     let documented: BTreeMap<String, (String, String)> = page

@@ -270,8 +270,10 @@ fn number(place: &Place<'_, '_>, node: &'static Json) -> Result<Json, Fault> {
 }
 
 fn fits_pattern(node: &'static Json, text: &str) -> bool {
-    let expression = node["pattern"].as_str().map(|pattern| kind::expression(pattern).expect(IN_FILE));
-    expression.is_none_or(|expression| expression.is_match(text))
+    let matches = |node: &'static Json| {
+        node["pattern"].as_str().map(|pattern| kind::expression(pattern).expect(IN_FILE).is_match(text))
+    };
+    matches(node).unwrap_or(true) && !matches(&node["not"]).unwrap_or(false)
 }
 
 /// The rule that a key of a mapping with free keys breaks.

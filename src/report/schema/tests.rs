@@ -217,6 +217,8 @@ fn the_settings_schema_knows_what_the_reader_knows() {
         json!({"prune": "some"}),
         json!({"concurency": 1}),
         json!({"token_variable": "AWS_SECRET"}),
+        json!({"token_variable": "TRUEUP_TOKEN_FILE"}),
+        json!({"token_variable": "TRUEUP_TOKEN_B_URL"}),
         json!({"defaults": {"extends": "prod"}}),
         json!({"environments": {"prod": {"environments": {}}}}),
         json!({"overlay": "overlays/prod"}),
