@@ -19,8 +19,8 @@ use crate::model::{Json, SERVICE_KEYS, Snapshot};
 use crate::run::{RUN_KIND, RunDocument};
 
 macro_rules! kinds {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal => $make:expr,)+) => {
-        /// Of what a schema is. Of a report, it has the name of the document's `kind`.
+    ($($(#[doc = $doc:literal])+ $variant:ident = $($name:literal)|+ => $make:expr,)+) => {
+        /// Of what a schema is. Of a report, its names are what the document's `kind` may be.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum SchemaKind { $($(#[doc = $doc])+ $variant),+ }
 
@@ -28,9 +28,14 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: &'static [SchemaKind] = &[$(SchemaKind::$variant),+];
 
-            /// Its name on the command line.
-            pub fn as_str(self) -> &'static str {
-                match self { $(SchemaKind::$variant => $name),+ }
+            /// Its names on the command line.
+            pub fn names(self) -> &'static [&'static str] {
+                match self { $(SchemaKind::$variant => &[$($name),+]),+ }
+            }
+
+            /// By one of its names.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.names().contains(&name))
             }
 
             /// What it describes.
@@ -56,11 +61,11 @@ kinds! {
     /// A policy
     Policy = "policy" => config::POLICY.clone(),
     /// A saved plan, and the JSON of plan
-    Plan = "plan" => plan(),
-    /// The JSON of drift and report
-    Drift = "drift" => drift(),
+    Plan = "plan" | "plan_report" => plan(),
+    /// The JSON of drift and report, of one stack or of several
+    Drift = "drift" | "fleet" => drift(),
     /// The JSON of validate, plan and apply of several stacks
-    Fleet = "fleet" => report::<json::FleetReport<'_>>("fleet_report"),
+    Fleet = "fleet_report" => report::<json::FleetReport<'_>>("fleet_report"),
     /// The JSON of stacks
     Stacks = "stacks" => report::<stacks::StackList>("stacks"),
     /// A snapshot

@@ -39,9 +39,9 @@ pub struct KindsArgs {
 
 /// The parser of what has a schema.
 fn schema_kinds() -> impl TypedValueParser<Value = SchemaKind> {
-    let values = SchemaKind::ALL.iter().map(|kind| PossibleValue::new(kind.as_str()).help(kind.title()));
-    let find = |name: String| SchemaKind::ALL.iter().copied().find(|kind| kind.as_str() == name);
-    PossibleValuesParser::new(values).map(move |name| find(name).unwrap_or(SchemaKind::Definition))
+    let of = |kind: &SchemaKind| kind.names().iter().map(|name| (*name, kind.title())).collect::<Vec<_>>();
+    let values = SchemaKind::ALL.iter().flat_map(of).map(|(name, title)| PossibleValue::new(name).help(title));
+    PossibleValuesParser::new(values).map(|name| SchemaKind::named(&name).unwrap_or(SchemaKind::Definition))
 }
 
 /// Prints completions for a shell.
@@ -86,7 +86,11 @@ impl Execute for SchemaArgs {
             ([kind], Some(part)) => schema::of_kind(kind.kind(), part),
             (kinds, Some(part)) => schema::of_kinds(kinds.iter().copied().map(KindName::kind), part),
             (_, None) => {
-                return Err(error!(Usage, "`--kind` is for definitions and overlays, not for `{}`", self.of.as_str()));
+                return Err(error!(
+                    Usage,
+                    "`--kind` is for definitions and overlays, not for `{}`",
+                    self.of.names()[0]
+                ));
             }
         };
         context.output.answer(&format!("{schema:#}\n"));

@@ -181,6 +181,32 @@ fn a_saved_plan_and_a_verdict_fit_their_schemas() {
     }
 }
 
+/// The words that a schema has for the `kind` of its documents.
+fn kinds_in(schema: &Json) -> Vec<String> {
+    let options = schema["oneOf"].as_array().into_iter().flatten().flat_map(kinds_in);
+    let kind = &schema["properties"]["kind"];
+    let words = kind["enum"].as_array().cloned().unwrap_or_else(|| vec![kind["const"].clone()]);
+    words.iter().filter_map(Json::as_str).map(str::to_owned).chain(options).collect()
+}
+
+#[test]
+fn the_schema_of_a_document_has_the_name_of_its_kind() {
+    let mut words = BTreeSet::new();
+    for of in SchemaKind::ALL {
+        // Their kinds are those of objects.
+        if matches!(of, SchemaKind::Definition | SchemaKind::Overlay) {
+            continue;
+        }
+        for word in kinds_in(&super::of(*of)) {
+            assert_eq!(SchemaKind::named(&word), Some(*of), "{word}");
+            words.insert(word);
+        }
+    }
+    for word in ["plan", "plan_report", "drift", "fleet", "fleet_report", "outcome", "run", "error"] {
+        assert!(words.contains(word), "{word}");
+    }
+}
+
 #[test]
 fn the_settings_schema_knows_what_the_reader_knows() {
     let validator = validator(SchemaKind::Config);

@@ -86,12 +86,12 @@ fn printed(words: &[&str]) -> Printed {
 fn check_document(line: &str, document: &Value, code: Option<i32>) {
     let kind =
         document["kind"].as_str().unwrap_or_else(|| panic!("trueup {line}: a document without a kind: {document}"));
-    let of = of_document(kind).unwrap_or_else(|| panic!("trueup {line}: no schema describes `{kind}`"));
+    let of = SchemaKind::named(kind).unwrap_or_else(|| panic!("trueup {line}: no schema describes `{kind}`"));
     let validator = Arc::clone(
         VALIDATORS
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .entry(of.as_str().to_owned())
+            .entry(kind.to_owned())
             .or_insert_with(|| Arc::new(jsonschema::validator_for(&schema::of(of)).expect("a schema"))),
     );
     let faults: Vec<String> =
@@ -103,17 +103,6 @@ fn check_document(line: &str, document: &Value, code: Option<i32>) {
         assert_eq!(document["exit_code"], code, "trueup {line}: {document:#}");
     }
     count(kind);
-}
-
-/// The schema that describes documents of this `kind`.
-fn of_document(kind: &str) -> Option<SchemaKind> {
-    let name = match kind {
-        "plan_report" => "plan",
-        "fleet" => "drift",
-        "fleet_report" => "fleet",
-        other => other,
-    };
-    SchemaKind::ALL.iter().copied().find(|of| of.as_str() == name)
 }
 
 fn count(kind: &str) {
