@@ -127,6 +127,11 @@ impl StackEntry {
         joined(top, others.filter_map(|(name, settings)| Some(format!("{name}: {}", of(settings)?))))
     }
 
+    /// Its name, and those that environments give it.
+    fn names(&self) -> String {
+        self.by_environment(self.stack.clone(), |settings| settings.stack.clone())
+    }
+
     /// Its name in an environment, or where none is chosen.
     fn stack_in(&self, environment: Option<&String>) -> Option<&String> {
         let settings = environment.and_then(|name| self.environment_settings.get(name));
@@ -254,7 +259,7 @@ impl Report for StackList {
             };
             let mut row = vec![
                 stack.directory.clone(),
-                stack.by_environment(stack.stack.clone(), |settings| settings.stack.clone()),
+                stack.names(),
                 stack.environments.join(", "),
                 stack.error.clone().unwrap_or_else(|| {
                     stack.by_environment(stack.base_url.clone(), |settings| settings.base_url.clone())
@@ -302,7 +307,7 @@ impl StackList {
         };
         let mut text = format!("### trueup: {}\n", draw(&counts));
         for stack in self.removed() {
-            let name = stack.by_environment(stack.stack.clone(), |settings| settings.stack.clone());
+            let name = stack.names();
             let name = (!name.is_empty()).then(|| line![", stack ", code(name)]);
             let line = line![styled(Role::Strong, "Removed:"), " ", code(&stack.directory), name, ": "];
             text.push_str(&format!("\n{}\n", draw(&line![line, stack.left_words(), "."])));
@@ -315,8 +320,7 @@ impl StackList {
         if others > 0 {
             let rows = self.present().map(|stack| {
                 let change = stack.change.map(StackChange::as_str).unwrap_or_default();
-                let name = code(stack.stack.as_deref().unwrap_or_default());
-                [line![name], line![code(&stack.directory)], line![change]]
+                [line![code(stack.names())], line![code(&stack.directory)], line![change]]
             });
             let table = Table::new(["stack", "directory", "change"]).rows(rows);
             text.push_str(&format!("\n{}", markdown::table(&table)));

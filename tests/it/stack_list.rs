@@ -66,6 +66,16 @@ fn the_stacks_of_a_repository_are_listed() {
 }
 
 #[test]
+fn the_names_that_a_stack_has_in_environments_alone_are_in_each_table() {
+    let settings = "namespaces: [shop]\nenvironments: {dev: {stack: shop-dev}, prod: {stack: shop-prod}}\n";
+    let stage = Stage::new().file("shop/trueup.yaml", settings);
+    for format in ["text", "markdown"] {
+        let list = stage.run(&format!("stacks shop --format {format}"));
+        list.code(0).stdout_contains("dev: shop-dev; prod: shop-prod");
+    }
+}
+
+#[test]
 fn settings_that_cannot_be_read_are_an_error_where_their_stack_is_listed() {
     let stage = repository();
     stage.write("lone/trueup.yaml", "stack: lone\nstak: lone\n");
