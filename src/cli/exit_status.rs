@@ -26,7 +26,7 @@ pub enum ExitStatus {
     Drift,
     /// Both.
     Both,
-    /// Refused; nothing was sent.
+    /// Refused; nothing was changed.
     Refused,
     /// A read was unknown.
     Unknown,

@@ -242,7 +242,7 @@ pub struct ReportFileArgs {
     /// Also write the report to a file in another format, such as json=check.json; repeatable
     #[arg(long, hide_short_help = true, value_name = "FORMAT=FILE", value_parser = written(Format::OF_MERGED))]
     pub write: Vec<WrittenReport>,
-    /// The most bytes of a Markdown report
+    /// The most bytes of a Markdown report; deletes, guards and what is blocked are never left out
     #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
 }

@@ -72,7 +72,7 @@ More commands, each with `trueup help COMMAND`: call, completions, fleet, kinds,
 const EXIT_CODES: &str = "\
 Exit codes:
   0 done or in sync     1 failed            2 changes pending   3 drift            4 both
-  5 a read was unknown  6 refused, nothing sent                 7 partly applied or not proven
+  5 a read was unknown  6 refused, nothing changed              7 partly applied or not proven
   64 usage              70 a bug of trueup  130 interrupted";
 
 /// Keeps the configuration objects of a tenant in sync with a directory of definitions.

@@ -31,13 +31,13 @@ pub struct PlanArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_PLAN))]
     pub format: Format,
-    /// The most bytes of a Markdown report
+    /// The most bytes of a Markdown report; deletes, guards and what is blocked are never left out
     #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
     /// Show the waves of an apply: what waits for what, by the references between objects
     #[arg(long)]
     pub order: bool,
-    /// Exit with 2 when changes are pending, with 6 when an apply would be refused
+    /// Exit with 2 when changes are pending, with 6 when an apply would be refused; gates are not checked
     #[arg(long)]
     pub detailed_exitcode: bool,
 }

@@ -25,7 +25,7 @@ pub struct ShowArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_SHOWN))]
     pub format: Format,
-    /// The most bytes of a Markdown report
+    /// The most bytes of a Markdown report; deletes, guards and what is blocked are never left out
     #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
 }

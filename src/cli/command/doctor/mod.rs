@@ -15,8 +15,8 @@ use crate::state::StateStore;
 
 /// Checks everything that a plan and an apply need, and says how to fix what is wrong.
 ///
-/// Checks the settings, the policy, the URL, the token, the connection, the clocks, each namespace, and the state directory. It sends
-/// only requests that read, so it does not check write access. The exit code is 1 if something is wrong.
+/// Checks the settings, the policy, the URL, the token, the connection, the clocks, each namespace, the gates `ddos` and `events`, and the
+/// state directory. It sends only requests that read, so it does not check write access. The exit code is 1 if something is wrong.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup doctor\n  trueup doctor endpoints --env prod\n  trueup doctor --format json"
