@@ -2,6 +2,7 @@
 
 #![no_main]
 
+#[allow(dead_code, reason = "each target has one of them")]
 #[path = "../checks.rs"]
 mod checks;
 
