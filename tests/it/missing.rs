@@ -306,3 +306,17 @@ fn what_a_run_that_cannot_be_read_may_have_deleted_was_not_deleted_outside() {
     std::fs::write(&newest, written).expect("written");
     stage.run(check).code(2).does_not_say("decided");
 }
+
+#[test]
+fn a_run_that_cannot_be_read_leaves_nothing_open_that_was_applied_after_it() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let first = std::fs::read_dir(stage.path("../state/trueup/runs")).expect("runs");
+    let first = first.map(|entry| entry.expect("a run").path()).max().expect("a run");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    commit(&stage, "cart");
+    stage.run("apply . --yes --quiet").code(0);
+    std::fs::write(&first, "damaged\n").expect("written");
+    service.delete("shop/search");
+    stage.run("drift .").code(3).stdout_contains("deleted outside").does_not_say("decided");
+}

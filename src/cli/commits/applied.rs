@@ -71,7 +71,8 @@ pub async fn judge_missing(
         let is_asked = seen.is_some() && matches!(git, GitPast::Unknown(_));
         let unshown_until = is_asked.then(|| *unshown.get_or_init(|| unshown_until(stack, commits))).flatten();
         let (left_in_place, withdrawn) = (at(true), at(false));
-        let is_after = |run: &&RunId| run.time() > seen.max(left_in_place);
+        let applied = if let GitPast::Defined { applied, .. } = &git { Some(*applied) } else { None };
+        let is_after = |run: &&RunId| run.time() > seen.max(left_in_place).max(applied);
         match (Past { git, unshown_until, seen, left_in_place, withdrawn }).cause() {
             MissingCause::Unknown(_) if !is_noted => MissingCause::Pending,
             MissingCause::Deleted { .. } if let Some(run) = unread.as_ref().filter(is_after) => {
