@@ -459,11 +459,10 @@ fn what_is_left_in_a_namespace_is_named_however_long_and_large_the_history_of_th
 #[cfg(unix)]
 #[test]
 fn a_history_that_cannot_be_read_is_told_and_not_taken_for_one_without_a_namespace() {
-    use std::os::unix::fs::PermissionsExt as _;
     let service = Service::start();
     let stage = shrunk(&service, true);
-    stage.write("../bin/git", "#!/bin/sh\nexit 1\n");
-    std::fs::set_permissions(stage.path("../bin/git"), std::fs::Permissions::from_mode(0o755)).expect("a program");
+    std::fs::create_dir_all(stage.path("../bin")).expect("a directory");
+    crate::support::program(&stage.path("../bin/git"), "#!/bin/sh\nexit 1\n");
     let path = stage.path("../bin").display().to_string();
     let stage = stage.env("PATH", &path);
     let told = "what the stack owns in namespaces and of kinds that it no longer lists is not known: `git ";

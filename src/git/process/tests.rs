@@ -1,12 +1,12 @@
-use std::os::unix::fs::PermissionsExt as _;
-
 use super::*;
 
 /// A program named `git` that runs this script.
 fn script(directory: &Path, text: &str) -> Program {
     let file = directory.join("git");
-    std::fs::write(&file, format!("#!/bin/sh\n{text}\n")).expect("a script");
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    // A file that this process writes cannot be run while a program that another test starts still has it open.
+    let shell = r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 755 "$2""#;
+    let written = Command::new("sh").args(["-c", shell, "sh", text]).arg(&file).status().expect("a shell");
+    assert!(written.success());
     Program::find(Some(directory.as_os_str()), Path::new("/nowhere")).expect("the script")
 }
 

@@ -1,10 +1,9 @@
 //! How often a command starts git: a definition that nobody changed must not wait for programs.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::support::{Service, Stage, commit, definition, git};
+use crate::support::{Service, Stage, commit, definition, git, program};
 
 /// A `git` that writes down how it was called, before it is the real one.
 struct Counter {
@@ -32,12 +31,11 @@ impl Counter {
 
 /// A search path that begins with a `git` in `directory`, which runs `script` before it is the real one.
 fn with_git(directory: &Path, script: &str) -> String {
-    let program = directory.join("git");
+    let file = directory.join("git");
     let path = std::env::var("PATH").expect("a search path");
     let real = std::env::split_paths(&path).map(|place| place.join("git")).find(|file| file.is_file());
     let text = format!("#!/bin/sh\n{script}\nexec {} \"$@\"\n", real.expect("git").display());
-    std::fs::write(&program, text).expect("a script");
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    program(&file, &text);
     format!("{}:{path}", directory.display())
 }
 

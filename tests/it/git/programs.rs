@@ -1,10 +1,9 @@
 //! git runs nothing that a repository, its configuration or the environment names. Each program that
 //! could be named is a canary that leaves a file with everything it was given.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Service, Stage, TOKEN, commit, definition, git, git_in};
+use crate::support::{Service, Stage, TOKEN, commit, definition, git, git_in, program};
 
 /// A program beside the working directory that leaves a file when it runs.
 struct Canary {
@@ -16,10 +15,10 @@ impl Canary {
     fn new(stage: &Stage) -> Self {
         let directory = stage.path("..").canonicalize().expect("a directory").join("canary");
         std::fs::create_dir_all(directory.join("traces")).expect("a directory");
-        let (program, traces) = (directory.join("run"), directory.join("traces"));
+        let (file, traces) = (directory.join("run"), directory.join("traces"));
         let text = format!("#!/bin/sh\n(echo \"$0 $*\"; env) > {}/$$\ncat 2>/dev/null\n", traces.display());
-        executable(&program, &text);
-        Self { program, traces }
+        program(&file, &text);
+        Self { program: file, traces }
     }
 
     fn name(&self) -> &str {
@@ -37,11 +36,6 @@ impl Canary {
         let traces = self.traces();
         assert!(traces.is_empty(), "{when}: {}", traces.join("\n"));
     }
-}
-
-fn executable(path: &Path, text: &str) {
-    std::fs::write(path, text).expect("a file");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
 /// A repository with a stack in `stack`, a branch that deletes a definition, and a main that moved on.

@@ -22,6 +22,8 @@ use tempfile::TempDir;
 use hints::Hints;
 
 pub use bucket::{BucketServer, OddServer, SECRET};
+#[cfg(unix)]
+pub use repository::program;
 pub use repository::{commit, git, git_in, shallow_clone};
 pub use service::{CLOSED, Service, TOKEN};
 

@@ -34,6 +34,16 @@ pub fn commit(stage: &Stage, message: &str) -> String {
     git(stage, "rev-parse HEAD")
 }
 
+/// Writes a program. A shell does, because a file that this process writes cannot be run while a program that another
+/// test starts still has it open.
+#[cfg(unix)]
+#[track_caller]
+pub fn program(path: &Path, text: &str) {
+    let script = r#"printf %s "$1" > "$2" && chmod 755 "$2""#;
+    let written = Command::new("sh").args(["-c", script, "sh", text]).arg(path).status().expect("a shell");
+    assert!(written.success(), "{}", path.display());
+}
+
 /// Makes `clone` a clone of the last commit of `stage` alone.
 #[track_caller]
 pub fn shallow_clone(stage: &Stage, clone: &Stage) {
