@@ -10,41 +10,65 @@ use super::{Field, FieldKind, Flag, KindName, Message, metadata};
 pub struct Described {
     /// Its message, and that of each item where it is a list; nothing where it has no parts that are described.
     message: Option<&'static Message>,
-    /// Whether it is a mapping of those.
-    is_map: bool,
+    extent: Extent,
+}
+
+/// How much of its message a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Extent {
+    /// The message, or a list of them.
+    #[default]
+    Whole,
+    /// Fields of it, without the others.
+    Part,
+    /// A mapping of those.
+    Map,
 }
 
 impl Described {
     /// A message.
     pub fn of(message: &'static Message) -> Self {
-        Self { message: Some(message), is_map: false }
+        Self { message: Some(message), extent: Extent::Whole }
     }
 
     /// The value of a field.
     pub fn of_field(field: &Field) -> Self {
-        Self { message: field.message(), is_map: matches!(field.kind, FieldKind::Map(_)) }
+        let is_map = matches!(field.kind, FieldKind::Map(_));
+        Self { message: field.message(), extent: if is_map { Extent::Map } else { Extent::Whole } }
+    }
+
+    /// A unit of a spec: the value of a field, or the fields of a group.
+    pub fn of_unit(spec: &'static Message, unit: &str) -> Self {
+        spec.field(unit).map_or(Self { message: Some(spec), extent: Extent::Part }, Self::of_field)
     }
 
     /// What is under a key of it.
     #[must_use]
     pub fn entry(self, key: &str) -> Self {
         match self.message {
-            _ if self.is_map => Self { is_map: false, ..self },
+            _ if self.extent == Extent::Map => Self { extent: Extent::Whole, ..self },
             Some(message) => message.field(key).map(Self::of_field).unwrap_or_default(),
             None => self,
         }
     }
 
     /// The word of an enumeration that this key has where it is left out, if it is of one.
-    pub fn word_of_none(self, key: &str) -> Option<Value> {
-        let message = self.message.filter(|_| !self.is_map)?;
-        let field = message.field(key).filter(|_| message.group_of(key).is_none())?;
-        field.word_of_none().map(Value::from)
+    pub fn word_of_none(self, key: &str) -> Option<&'static str> {
+        let message = self.message()?;
+        message.field(key).filter(|_| message.group_of(key).is_none())?.word_of_none()
+    }
+
+    /// The words of enumerations that it has although they are left out of these entries, each with its key.
+    pub fn words_left_out(self, entries: &Map<String, Value>) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let message = self.message().filter(|_| self.extent == Extent::Whole);
+        let names = message.into_iter().flat_map(|message| &message.fields).map(|field| field.name);
+        let left_out = names.filter(|name| !entries.contains_key(*name));
+        left_out.filter_map(move |name| Some((name, self.word_of_none(name)?)))
     }
 
     /// Its entries in the order of the description, and then those that it does not have.
     pub fn entries(self, entries: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
-        let message = self.message.filter(|_| !self.is_map);
+        let message = self.message();
         let known = message.map(|message| message.fields.as_slice()).unwrap_or_default();
         let known = known.iter().filter_map(|field| entries.get_key_value(field.name));
         let is_other = move |key: &str| message.is_none_or(|message| message.field(key).is_none());
@@ -53,7 +77,12 @@ impl Described {
 
     /// Whether it refers to another object.
     pub fn is_reference(self) -> bool {
-        !self.is_map && self.message.is_some_and(|message| message.is_reference)
+        self.message().is_some_and(|message| message.is_reference)
+    }
+
+    /// The message whose fields are its keys.
+    fn message(self) -> Option<&'static Message> {
+        self.message.filter(|_| self.extent != Extent::Map)
     }
 }
 

@@ -25,7 +25,7 @@ pub fn spellings(spec: &'static Message, unit: &str, value: &Json) -> Vec<String
         }
         spell(spec, &mut keys, choice & 1 == 0, &kept);
         let spelled = Some(value_of(spec, unit, keys)).filter(|value| !value.is_null())?;
-        let described = spec.field(unit).map_or_else(|| Described::of(spec), Described::of_field);
+        let described = Described::of_unit(spec, unit);
         serde_json::to_string(&Ordered::new(described, &spelled)).ok()
     };
     (0..choices).filter_map(spelled).collect()

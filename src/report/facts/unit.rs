@@ -98,16 +98,16 @@ pub(super) fn of_spec(spec: &Spec, side: Side) -> Vec<(String, String)> {
 /// The values of a unit without what the service fills in, each by its path below the unit.
 pub(super) fn of_value(kind: KindName, unit: &str, value: &Json) -> Vec<(String, String)> {
     let (spec, mut values) = (kind.message(), Vec::new());
-    let (message, described) = match spec.field(unit) {
-        Some(field) => (field.message().filter(|_| !field.is_list), Described::of_field(field)),
-        None => (kind::is_group(spec, unit).then_some(spec), Described::of(spec)),
+    let message = match spec.field(unit) {
+        Some(field) => field.message().filter(|_| !field.is_list),
+        None => kind::is_group(spec, unit).then_some(spec),
     };
     let mut shown = message.map_or_else(|| value.clone(), |message| kind::without_fills(message, value.clone(), None));
     if let Json::Object(entries) = &mut shown {
         // Of the spec it is a part.
         entries.retain(|key, _| value.get(key).is_some());
     }
-    leaves("", described, &shown, Side::Live, &mut values);
+    leaves("", Described::of_unit(spec, unit), &shown, Side::Live, &mut values);
     values.into_iter().map(|(path, text)| (path.trim_start_matches('.').to_owned(), text)).collect()
 }
 
@@ -120,10 +120,10 @@ pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     let path = if kind::is_group(spec, unit) { "spec".to_owned() } else { format!("spec.{unit}") };
     let mut edits = Vec::new();
     let significant = Some(kind::significant(spec, unit, &change.after)).filter(|value| !value.is_null());
-    let none = Described::of(spec).word_of_none(unit);
+    let none = Described::of(spec).word_of_none(unit).map(Json::from);
     let shown = |value| if value == &Json::Null { none.as_ref().unwrap_or(value) } else { value };
     let wanted = Wanted { value: Some(shown(&change.after)), significant: significant.as_ref() };
-    let described = spec.field(unit).map_or_else(|| Described::of(spec), Described::of_field);
+    let described = Described::of_unit(spec, unit);
     differences(&path.into(), described, Some(shown(&change.before)), wanted, &mut edits);
     // A removed value is listed before the one that replaces it.
     edits.sort_by_key(|edit| edit.before.is_none());
@@ -169,7 +169,7 @@ fn differences(
             for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
                 let (path, below) = (path.below(&format!(".{key}")), described.entry(key));
                 // No answer shows it.
-                let none = described.word_of_none(key);
+                let none = described.word_of_none(key).map(Json::from);
                 let part = wanted.part(|value| value.get(key));
                 let part = Wanted { value: part.value.or(none.as_ref()), ..part };
                 differences(&path, below, before.get(key).or(none.as_ref()), part, edits);
@@ -324,6 +324,11 @@ fn leaves(path: &str, described: Described, value: &Json, side: Side, found: &mu
             for (key, value) in described.entries(entries) {
                 leaves(&format!("{path}.{key}"), described.entry(key), value, side, found);
             }
+            // An answer leaves out the word that means none.
+            if side == Side::Live {
+                let words = described.words_left_out(entries);
+                found.extend(words.map(|(key, word)| (format!("{path}.{key}"), word.to_owned())));
+            }
         }
         Json::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
             for (at, item) in items.iter().enumerate() {
@@ -414,6 +419,15 @@ mod tests {
             assert_eq!(edits, [format!("{action} {edit}")]);
         }
         assert_eq!(edits("service_policy", "rule_choice", list(none), list(deny)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_item_that_goes_has_the_word_that_an_answer_leaves_out() {
+        let rule = |name: &str| json!({"metadata": {"name": name}, "spec": {"any_client": {}}});
+        let list = |rules: Json| json!({"rule_list": {"rules": rules}});
+        let edits =
+            edits("service_policy", "rule_choice", list(json!([rule("a"), rule("b")])), list(json!([rule("a")])));
+        assert!(edits.contains(&"spec.rule_list.rules[b].spec.action DENY -> (none)".to_owned()), "{edits:?}");
     }
 
     #[test]
