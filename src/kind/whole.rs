@@ -8,7 +8,10 @@ use serde_json::{Map, Value as Json};
 
 use super::spec::{is_unchosen, is_zero_of, scalar};
 use super::walk::is_zero;
-use super::{Field, FieldKind, Flag, Group, GroupFlag, Message, Part, Rule, Unit, form, is_zero_of_enum, values};
+use super::{
+    Described, Field, FieldKind, Flag, Group, GroupFlag, Message, Ordered, Part, Rule, Unit, form, is_zero_of_enum,
+    values,
+};
 
 /// The units of a spec, live or written, in the order of the description, each with its canonical text, without those that
 /// have their default.
@@ -16,30 +19,22 @@ use super::{Field, FieldKind, Flag, Group, GroupFlag, Message, Part, Rule, Unit,
 /// # Errors
 /// Why it is none, as a fragment: two options of a group, none where one is needed, a value of another type, a word that the
 /// description does not know, a key that it does not know.
-pub fn whole(spec: &Message, value: &Json) -> Result<Vec<(&'static str, Box<str>)>, String> {
+pub fn whole(spec: &'static Message, value: &Json) -> Result<Vec<(&'static str, Box<str>)>, String> {
     units_of(spec, value).map_err(|fault| format!("`spec{}` {}", fault.path, fault.what))
 }
 
-fn units_of(spec: &Message, value: &Json) -> Result<Vec<(&'static str, Box<str>)>, Fault> {
+fn units_of(spec: &'static Message, value: &Json) -> Result<Vec<(&'static str, Box<str>)>, Fault> {
     let level = Level::new(spec, value)?;
     let mut units = Vec::with_capacity(spec.groups.len() + 3);
-    let mut text = Vec::with_capacity(256);
     for (at, field) in spec.fields.iter().enumerate() {
-        text.clear();
-        let unit = match spec.grouped[at] {
-            Some(group) => {
-                text.push(b'{');
-                level.entry(at, &mut text)?;
-                text.push(b'}');
-                (text.len() > 2).then(|| (group, spec.groups[group].name))
-            }
-            None => {
-                let is_written = level.value(at, &mut text)? && !is_open(field, &text);
-                is_written.then(|| (spec.groups.len() + at, field.name))
-            }
+        let Some(value) = level.value(at)? else { continue };
+        let (place, name, value) = match spec.grouped[at] {
+            Some(group) => (group, spec.groups[group].name, Map::from_iter([(field.name.to_owned(), value)]).into()),
+            None if field.message().is_some() && value == open_value(spec, field.name) => continue,
+            None => (spec.groups.len() + at, field.name, value),
         };
-        // What is written is text.
-        units.extend(unit.map(|(place, name)| (place, name, str::from_utf8(&text).unwrap_or_default().into())));
+        let text = serde_json::to_string(&Ordered::new(Described::of_unit(spec, name), &value));
+        units.push((place, name, text.unwrap_or_default().into()));
     }
     units.sort_by_key(|(place, ..)| *place);
     Ok(units.into_iter().map(|(_, name, text)| (name, text)).collect())
@@ -58,15 +53,6 @@ pub fn open_value(spec: &Message, unit: &str) -> Json {
         }
         _ => field.default.map_or(Json::Null, Json::from),
     }
-}
-
-/// Whether the text of a field is that of [`open_value`].
-fn is_open(field: &Field, text: &[u8]) -> bool {
-    let Some(message) = field.message().filter(|_| !field.is_list) else { return false };
-    let mut options = message.groups.iter().filter_map(|group| default_option(message, group));
-    options
-        .next()
-        .is_some_and(|option| options.next().is_none() && text == format!("{{\"{}\":{{}}}}", option.name).as_bytes())
 }
 
 /// The option that the service fills into a group that is left open, where it has no fields.
@@ -141,75 +127,51 @@ impl<'a> Level<'a> {
         !is_unchosen(self.message, option, value, &zeros, &is_written)
     }
 
-    /// Writes the message.
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), Fault> {
-        out.push(b'{');
-        let begin = out.len();
-        for at in 0..self.given.len() {
-            self.entry(at, out)?;
+    /// The message with the values of its fields.
+    fn json(&self) -> Result<Json, Fault> {
+        let mut entries = Map::new();
+        for (at, field) in self.message.fields.iter().enumerate() {
+            entries.extend(self.value(at)?.map(|value| (field.name.to_owned(), value)));
         }
-        if out.len() == begin {
+        if entries.is_empty() {
             let shown = self.message.fields.iter().find(|field| field.is(Flag::Shown) && field.is_list);
-            out.extend(shown.into_iter().flat_map(|field| format!("\"{}\":[]", field.name).into_bytes()));
+            entries.extend(shown.map(|field| (field.name.to_owned(), Json::Array(Vec::new()))));
         }
-        out.push(b'}');
-        Ok(())
+        Ok(entries.into())
     }
 
-    /// Writes a field with its key, where it has a value.
-    fn entry(&self, at: usize, out: &mut Vec<u8>) -> Result<(), Fault> {
-        let begin = out.len();
-        if out.last() != Some(&b'{') {
-            out.push(b',');
-        }
-        write_text(self.message.fields[at].name, out);
-        out.push(b':');
-        if !self.value(at, out)? {
-            out.truncate(begin);
-        }
-        Ok(())
-    }
-
-    /// Writes the value of a field; whether there is one.
-    fn value(&self, at: usize, out: &mut Vec<u8>) -> Result<bool, Fault> {
+    /// The value of a field, if there is one.
+    fn value(&self, at: usize) -> Result<Option<Json>, Fault> {
         let (message, field) = (self.message, &self.message.fields[at]);
         let group = message.grouped[at];
         if group.is_some_and(|group| self.chosen[group].is_none_or(|chosen| chosen.name != field.name)) {
-            return Ok(false);
+            return Ok(None);
         }
         // A reference is to what it names, whatever the service calls the kind.
         let says_something = |value: &&Json| group.is_some() || !says_nothing(field, value);
         let given = self.given[at].filter(says_something).filter(|_| !message.is_reference || field.name != "kind");
         match (given, &field.kind) {
             (Some(value), _) => {
-                write_value(field, value, out).map_err(|fault| fault.below(&format!(".{}", field.name)))?;
+                of_field(field, value).map(Some).map_err(|fault| fault.below(&format!(".{}", field.name)))
             }
             // The default of a group that is left open.
-            (None, FieldKind::Message("")) if group.is_some() => out.extend_from_slice(b"{}"),
-            (None, _) if message.enforces(field) => return Err(Fault::new(format!("has no `{}`", field.name))),
+            (None, FieldKind::Message("")) if group.is_some() => Ok(Some(Map::new().into())),
+            (None, _) if message.enforces(field) => Err(Fault::new(format!("has no `{}`", field.name))),
             (None, FieldKind::Enum(id)) if !field.is_list && group.is_none() => {
                 let zero = values(id).iter().find(|(name, _)| is_zero_of_enum(id, name));
-                let Some((zero, _)) = zero else { return Ok(false) };
-                write_text(zero, out);
+                Ok(zero.map(|(name, _)| Json::from(*name)))
             }
-            (None, _) => return Ok(false),
+            (None, _) => Ok(None),
         }
-        Ok(true)
     }
 }
 
-/// Writes a name, which has nothing in it to escape.
-fn write_text(name: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    out.extend_from_slice(name.as_bytes());
-    out.push(b'"');
-}
-
-fn write_value(field: &Field, value: &Json, out: &mut Vec<u8>) -> Result<(), Fault> {
+/// The canonical value of a field.
+fn of_field(field: &Field, value: &Json) -> Result<Json, Fault> {
     let Json::Array(items) = value else {
         return match field.is_list {
             true => Err(Fault::new(format!("is {value}"))),
-            false => write_one(field, Part::Value, value, out),
+            false => of_one(field, Part::Value, value),
         };
     };
     check(field, Part::Value, value)?;
@@ -217,29 +179,21 @@ fn write_value(field: &Field, value: &Json, out: &mut Vec<u8>) -> Result<(), Fau
     if field.is(Flag::Set) {
         form::sort(&mut items);
     }
-    out.push(b'[');
-    for (at, item) in items.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        write_one(field, Part::Items, item, out).map_err(|fault| fault.below(&format!("[{at}]")))?;
-    }
-    out.push(b']');
-    Ok(())
+    let items = items.iter().enumerate();
+    items.map(|(at, item)| of_one(field, Part::Items, item).map_err(|fault| fault.below(&format!("[{at}]")))).collect()
 }
 
-/// Writes a value, or an item of a list.
-fn write_one(field: &Field, part: Part, value: &Json, out: &mut Vec<u8>) -> Result<(), Fault> {
+/// The same of one value, or of an item of a list.
+fn of_one(field: &Field, part: Part, value: &Json) -> Result<Json, Fault> {
     let value = canonical(field, value);
     if !has_type(field, &value) {
         return Err(Fault::new(format!("is {value}")));
     }
     check(field, part, &value)?;
     match field.message() {
-        Some(message) => Level::new(message, &value)?.write(out)?,
-        None => write_json(&value, out),
+        Some(message) => Level::new(message, &value)?.json(),
+        None => Ok(value.into_owned()),
     }
-    Ok(())
 }
 
 /// Checks the rules without which a value cannot be compared; what the service took otherwise is compared as it is.
@@ -269,11 +223,6 @@ fn canonical<'v>(field: &Field, value: &'v Json) -> Cow<'v, Json> {
 fn says_nothing(field: &Field, value: &Json) -> bool {
     let is_number = || matches!(field.kind, FieldKind::Integer { .. } | FieldKind::Enum(_));
     is_zero_of(field, value) || is_number() && is_zero_of(field, &canonical(field, value))
-}
-
-fn write_json(value: &Json, out: &mut Vec<u8>) {
-    // Into memory: nothing that fails.
-    let _ = serde_json::to_writer(out, value);
 }
 
 /// Whether a value, or an item of a list, has the type of its field.
