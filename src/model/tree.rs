@@ -32,7 +32,7 @@ pub fn read_written(bytes: &[u8]) -> Result<Json, serde_json::Error> {
 
 /// What a key that is there twice means.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum DuplicateKeys {
+pub(super) enum DuplicateKeys {
     /// The last value.
     Replace,
     /// An error.

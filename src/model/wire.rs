@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
+use serde::de::DeserializeSeed as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::tree::DuplicateKeys;
 use super::{Json, JsonTree, Key, Name, Namespace, Object, Spec, StringMap};
 use crate::kind::KindName;
 
@@ -174,30 +176,8 @@ impl<'de> Deserialize<'de> for Object {
 
 /// A map of texts without a duplicate key: serde's own would keep the last one in silence.
 fn unique<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BTreeMap<String, Option<String>>>, D::Error> {
-    struct Unique(BTreeMap<String, Option<String>>);
-    impl<'de> Deserialize<'de> for Unique {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            struct Entries;
-            impl<'de> serde::de::Visitor<'de> for Entries {
-                type Value = Unique;
-                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.write_str("a map of texts")
-                }
-                fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Unique, A::Error> {
-                    let mut entries = BTreeMap::new();
-                    while let Some((key, value)) = map.next_entry::<String, Option<String>>()? {
-                        if entries.contains_key(&key) {
-                            return Err(serde::de::Error::custom(format_args!("duplicate key `{key}`")));
-                        }
-                        entries.insert(key, value);
-                    }
-                    Ok(Unique(entries))
-                }
-            }
-            deserializer.deserialize_map(Entries)
-        }
-    }
-    Ok(Option::<Unique>::deserialize(deserializer)?.map(|unique| unique.0))
+    let tree = DuplicateKeys::Refuse.deserialize(deserializer)?;
+    Deserialize::deserialize(tree).map_err(serde::de::Error::custom)
 }
 
 #[cfg(test)]
