@@ -2,7 +2,7 @@
 //! directories, so that a test also sees what is in them.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -85,11 +85,12 @@ impl BucketServer {
     }
 }
 
-/// A free port of an address where no other test listens, which could be given the port before the server has it.
+/// A free port of an address where no other test listens, which could be given the port before the server has it. It is not
+/// listened on to find it: a program that another test starts would have it too.
 fn own_address() -> SocketAddr {
     let [a, b, c] = [(); 3].map(|()| fastrand::u8(1..255));
     let ip = if cfg!(target_os = "linux") { Ipv4Addr::new(127, a, b, c) } else { Ipv4Addr::LOCALHOST };
-    TcpListener::bind((ip, 0)).and_then(|free| free.local_addr()).expect("a port")
+    UdpSocket::bind((ip, 0)).and_then(|free| free.local_addr()).expect("a port")
 }
 
 fn variables(address: SocketAddr) -> Vec<(&'static str, String)> {
