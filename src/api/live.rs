@@ -226,7 +226,7 @@ fn careful(scope: &Scope, raw: &RawValue) -> Read {
     if key.namespace != scope.namespace || text(&json, "tenant").as_deref() == Some(VENDOR) {
         return Ok(None);
     }
-    Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, reason: describe(&error), raw: json })))
+    Ok(Some(unsupported(key, describe(&error), json)))
 }
 
 /// The key of an item, which names each part of it at its root, in its metadata or in both.
@@ -283,10 +283,26 @@ fn one(scope: &Scope, item: Item, raw: impl FnOnce() -> Json) -> Read {
         Ok(first) if odd.is_none() => first,
         read => {
             let reason = odd.or(read.err()).as_ref().map(describe).unwrap_or_default();
-            return Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, reason, raw: raw() })));
+            return Ok(Some(unsupported(key, reason, raw())));
         }
     };
     Ok(Some(assemble(key, metadata, system, None, (first, &|| tree().unwrap_or_default()), raw)))
+}
+
+fn unsupported(key: Key, reason: String, raw: Json) -> LiveItem {
+    let raw = without_secrets(key.kind, raw);
+    LiveItem::Unsupported(UnsupportedItem { key, reason, raw })
+}
+
+/// An item, or the answer to a get, without its secrets, whichever part of it repeats its spec. An endpoint has none.
+pub(super) fn without_secrets(kind: KindName, mut item: Json) -> Json {
+    if let (false, Json::Object(parts)) = (kind.is_endpoint(), &mut item) {
+        parts.retain(|part, _| READ.contains(&part.as_str()));
+        if let Some(spec) = parts.get_mut("get_spec") {
+            *spec = kind::sealed::redacted(kind.message(), spec);
+        }
+    }
+    item
 }
 
 /// Whether a value has more levels than this.
@@ -312,7 +328,7 @@ pub(super) fn assemble(
         false => (!spec.is_object()).then(|| "its spec is not a mapping".to_owned()),
     };
     if let Some(reason) = unreadable {
-        return LiveItem::Unsupported(UnsupportedItem { key, reason, raw: raw() });
+        return unsupported(key, reason, raw());
     }
     let (kind, message, mut unknown) = (key.kind, key.kind.message(), Vec::new());
     let secrets = kind::sealed::places(message, &spec);
@@ -329,7 +345,7 @@ pub(super) fn assemble(
         Ok(spec) => spec,
         Err(reason) => {
             let reason = neutral(&reason, 300);
-            return LiveItem::Unsupported(UnsupportedItem { key, reason, raw: raw() });
+            return unsupported(key, reason, raw());
         }
     };
     // What is unset says nothing.

@@ -1,5 +1,5 @@
 use crate::api::CurrentState;
-use crate::kind::KindName;
+use crate::kind::{Field, FieldKind, Flag, KindName, Message};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -537,4 +537,42 @@ fn an_item_that_is_named_twice_otherwise_is_an_error_of_the_answer() {
     item["metadata"]["name"] = json!("");
     item["namespace"] = Json::Null;
     assert_eq!(complete(&[item])[0].key().to_string(), "shop/a");
+}
+
+/// A value of a message with this text wherever a secret may be.
+fn full_of(message: &Message, secret: &str, levels: usize) -> Json {
+    let of_field = |field: &Field| {
+        let value = match field.message() {
+            _ if field.is(Flag::Secret) => json!({"clear_secret_info": {"url": secret}}),
+            Some(below) if below.hides() && levels > 0 => full_of(below, secret, levels - 1),
+            _ => return None,
+        };
+        let value = if matches!(field.kind, FieldKind::Map(_)) { json!({"a": value}) } else { value };
+        Some((field.name.to_owned(), if field.is_list { json!([value]) } else { value }))
+    };
+    message.fields.iter().filter_map(of_field).collect()
+}
+
+#[test]
+fn what_cannot_be_represented_is_kept_without_its_secrets() {
+    let mut with_secrets = 0;
+    for kind in KindName::all().filter(|kind| !kind.is_endpoint()) {
+        let spec = full_of(kind.message(), "SECRET", 8);
+        let mut deep = spec.clone();
+        deep["newer"] = (0..=DEEPEST).fold(json!({}), |deep, _| json!({ "x": deep }));
+        let mut texts = item("a", &spec);
+        texts["metadata"]["labels"] = json!({"a": 1});
+        for odd in [texts, item("a", &deep), item("a", &json!([spec])), item("a", &json!({"object": 1}))] {
+            let mut odd = odd;
+            odd["object"] = json!({ "spec": spec });
+            with_secrets += usize::from(odd["object"].to_string().contains("SECRET"));
+            let body = json!({"items": [odd]}).to_string();
+            let ListRead::Complete { items } = read_list(&Scope { namespace: shop(), kind }, body.as_bytes()) else {
+                panic!("not complete: {kind}")
+            };
+            let shown = format!("{items:?}");
+            assert!(!shown.contains("SECRET"), "{kind}: {shown}");
+        }
+    }
+    assert!(with_secrets > 40, "{with_secrets}");
 }

@@ -17,7 +17,7 @@ use crate::model::{
 
 use super::error::ApiError;
 use super::fetch::{is_not_offered, list, read_referrers, referring_views};
-use super::live::{READ, describe, raw_items, read_list, text};
+use super::live::{describe, raw_items, read_list, text, without_secrets};
 use super::objects::{ListFields, ResponseFormat};
 use super::reader::Reader;
 
@@ -148,17 +148,6 @@ fn items(scope: &Scope, body: &[u8]) -> Result<Vec<SnapshotItem>, String> {
     Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
-/// An item without its secrets, whichever part of it repeats its spec. An endpoint has none.
-fn without_secrets(kind: KindName, mut item: Json) -> Json {
-    if let (false, Json::Object(parts)) = (kind.is_endpoint(), &mut item) {
-        parts.retain(|part, _| READ.contains(&part.as_str()));
-        if let Some(spec) = parts.get_mut("get_spec") {
-            *spec = kind::sealed::redacted(kind.message(), spec);
-        }
-    }
-    item
-}
-
 /// What refers to each object: to an endpoint as the service answers. One that went meanwhile has nothing.
 async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, SnapshotReadError> {
     let asked = keys.into_iter().map(async |key| match referrers_of(reader, &key).await {
@@ -229,7 +218,7 @@ mod tests {
         let items = items(&Scope { namespace: namespace("shop"), kind }, body.as_bytes()).expect("a list");
         let kept = json!({"certificate_url": "string:///YQ==", "privateKey": {}, "x_new": 1});
         assert_eq!(items[0].json(), json!({"namespace": "shop", "name": "web", "get_spec": kept}));
-        let places = |spec: &Json| kind::sealed::places(kind.message(), spec);
+        let places = |spec: &Json| crate::kind::sealed::places(kind.message(), spec);
         assert_eq!(places(&kept), places(&spec));
     }
 

@@ -172,7 +172,7 @@ pub struct UnsupportedItem {
     pub key: Key,
     /// Why the model cannot express it.
     pub reason: String,
-    /// The item as the service gave it.
+    /// The item as the service gave it, without its secrets.
     pub raw: Json,
 }
 
