@@ -4,6 +4,8 @@
 
 use std::cell::Cell;
 
+use jiff::Timestamp;
+
 use crate::api::{self, PendingLists, Reader};
 use crate::cli::args::{ChangeArgs, ScopeArgs};
 use crate::cli::commits::{applied, base, dropped};
@@ -43,6 +45,8 @@ pub struct Session<'c> {
     pub allow: Allowances,
     /// The namespaces that it prunes beside those of the stack.
     pub pruned: BTreeSet<Namespace>,
+    /// Before the first question: what is read shows everything that was done by then.
+    pub began: Timestamp,
     /// Whether a plan was made, in which each filter chose something.
     filtered: Cell<bool>,
 }
@@ -69,6 +73,7 @@ impl<'c> Session<'c> {
         if options.live.is_some() {
             return Self::compare(stack::open(context, scope)?, options).await;
         }
+        let began = context.environment.now();
         let early = async {
             // What is wrong with them is an error of the load.
             let config = load::settings(&scope.paths[0], &settings::load_options(context)).ok()?;
@@ -85,7 +90,7 @@ impl<'c> Session<'c> {
             }
         };
         let source = LiveSource::Service(connection.service(), lists.reader().clone(), Cell::new(Some(lists)));
-        Self::settled(stack, (source, Some(connection)), options)
+        Self::settled(stack, (source, Some(connection)), options, began)
     }
 
     /// The same with the plan of an apply, in which every change has its place, and what git knows of it.
@@ -107,6 +112,7 @@ impl<'c> Session<'c> {
     /// Those of [`Session::open`] that the definitions do not cause.
     pub async fn compare(stack: Stack<'c>, options: SessionOptions<'c>) -> Result<Self> {
         let (context, config) = (stack.context, &stack.loaded.config);
+        let began = context.environment.now();
         let live = match options.live {
             Some(path) => (LiveSource::Snapshot(snapshot(context, config, path)?, None), None),
             None => {
@@ -114,7 +120,7 @@ impl<'c> Session<'c> {
                 (LiveSource::of(&connection)?, Some(connection))
             }
         };
-        Self::settled(stack, live, options)
+        Self::settled(stack, live, options, began)
     }
 
     /// The session, once the settings of the base are in force.
@@ -122,6 +128,7 @@ impl<'c> Session<'c> {
         mut stack: Stack<'c>,
         (source, connection): (LiveSource, Option<Connection>),
         options: SessionOptions<'c>,
+        began: Timestamp,
     ) -> Result<Self> {
         base::check_whole(&stack.loaded, &stack.repository).hint("nothing was sent")?;
         let change = options.change.cloned().unwrap_or_default();
@@ -136,7 +143,17 @@ impl<'c> Session<'c> {
         }
         check_pruned(&stack, &pruned)?;
         let allow = settings::allow(&change.allow)?;
-        Ok(Self { stack, source, connection, change, shard: options.shard, allow, pruned, filtered: Cell::default() })
+        Ok(Self {
+            stack,
+            source,
+            connection,
+            change,
+            shard: options.shard,
+            allow,
+            pruned,
+            began,
+            filtered: Cell::default(),
+        })
     }
 
     /// The namespaces of a plan: those of definitions and settings, and those that the call prunes, of which a shard reads
@@ -289,7 +306,6 @@ impl Session<'_> {
             selection: &stack.selection,
         };
         let mut builder = PlanBuilder::new(plan, input);
-        let asked = context.environment.now();
         let (namespaces, kinds) = (self.namespaces(), stack.loaded.kinds());
         let requests = source.read(Scope::each(&namespaces, &kinds), |scope, read| builder.take(scope, &read)).await;
         // In a copy on which they were applied, the changes that a filter chose are made.
@@ -298,7 +314,7 @@ impl Session<'_> {
         }
         let commits = builder.commits().clone();
         let mut plan = builder.finish(requests);
-        applied::judge_missing(stack, check, (&commits, asked), &mut plan).await?;
+        applied::judge_missing(stack, check, (&commits, self.began), &mut plan).await?;
         Ok((plan, commits))
     }
 

@@ -6,6 +6,8 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 use trueup::sandbox::LogEntry;
 
+#[cfg(unix)]
+use crate::support::path_with_git;
 use crate::support::{BucketServer, OddServer, Service, Stage, definition};
 
 /// Namespaces of the stack that is divided.
@@ -187,4 +189,53 @@ fn what_an_apply_creates_while_a_check_reads_was_not_deleted_outside() {
     let output = check.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(2), "{said}");
+}
+
+/// Runs `line`, and `beside` once while it loads, when the service was asked for its lists already.
+#[cfg(unix)]
+fn run_beside(stage: &Stage, line: &str, beside: &str) -> (Option<i32>, String) {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let [mut command, other] =
+        [line, beside].map(|line| stage.command(&words(line).iter().map(String::as_str).collect::<Vec<_>>()));
+    let quoted = |text: &std::ffi::OsStr| format!("'{}'", text.to_str().expect("a text"));
+    let variables = other.get_envs().filter_map(|(name, value)| Some(format!("{}={}", name.display(), quoted(value?))));
+    let call = std::iter::once(other.get_program()).chain(other.get_args()).map(quoted);
+    let call: Vec<String> = variables.chain(call).collect();
+    let directory = stage.path("..").canonicalize().expect("a path");
+    let [here, directory] = ["work", "beside"].map(|name| directory.join(name));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let (once, said) = (directory.join("once"), directory.join("said"));
+    std::fs::remove_dir(&once).ok();
+    let script = format!(
+        "mkdir {} 2>/dev/null && (cd {} && env -i {} > {} 2>&1)",
+        once.display(),
+        here.display(),
+        call.join(" "),
+        said.display()
+    );
+    let ran = command.env("PATH", path_with_git(&directory, &script)).stdin(Stdio::null()).output().expect("it runs");
+    let said = std::fs::read_to_string(said).expect("it ran");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (ran.status.code(), format!("{}{}{said}", text(&ran.stdout), text(&ran.stderr)))
+}
+
+#[cfg(unix)]
+#[test]
+fn what_another_run_does_while_a_check_loads_is_no_drift() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop")
+        // With it, the repository is asked before anything else.
+        .file(".gitmodules", "")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("pay.yaml", &definition("shop/pay", 80))
+        .committed();
+    let (code, said) = run_beside(&stage, "drift .", "apply . --yes");
+    assert!(said.contains("2 created"), "{said}");
+    assert!(code != Some(3) && !said.contains("DRIFT"), "{code:?} {said}");
+    stage.run("drift .").code(0);
+
+    let (code, said) = run_beside(&stage, "drift .", "rollback last --only shop/cart --allow mass-change --yes");
+    assert!(said.contains("1 deleted"), "{said}");
+    assert!(code != Some(3) && !said.contains("DRIFT"), "{code:?} {said}");
+    stage.run("drift .").code(2).does_not_say("DRIFT").stdout_contains("shop/cart");
 }

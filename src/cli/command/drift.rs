@@ -161,8 +161,8 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
         None => DriftState::default(),
     };
     let elsewhere = &stack.loaded.namespaces() - &session.namespaces();
-    // Whatever is done to live from here on comes after what this check sees.
-    let now = context.environment.now();
+    // Whatever is done to live from then on comes after what this check sees.
+    let now = session.began;
     let mut plan = session.differences(Some(&drift_state)).await?;
     session.locate(&mut plan);
     session.attribute(&mut plan)?;

@@ -1,9 +1,9 @@
 //! How often a command starts git: a definition that nobody changed must not wait for programs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 
-use crate::support::{Service, Stage, commit, definition, git, program};
+use crate::support::{Service, Stage, commit, definition, git, path_with_git};
 
 /// A `git` that writes down how it was called, before it is the real one.
 struct Counter {
@@ -16,7 +16,7 @@ impl Counter {
         let directory = stage.path("..").canonicalize().expect("a path").join("counter");
         std::fs::create_dir_all(&directory).expect("a directory");
         let calls = directory.join("calls");
-        let path = with_git(&directory, &format!("echo \"$*\" >> {}", calls.display()));
+        let path = path_with_git(&directory, &format!("echo \"$*\" >> {}", calls.display()));
         (Self { calls }, stage.env("PATH", &path))
     }
 
@@ -27,16 +27,6 @@ impl Counter {
         let last = "-c protocol.allow=never ";
         text.lines().map(|line| line.split_once(last).map_or(line, |(_, call)| call).to_owned()).collect()
     }
-}
-
-/// A search path that begins with a `git` in `directory`, which runs `script` before it is the real one.
-fn with_git(directory: &Path, script: &str) -> String {
-    let file = directory.join("git");
-    let path = std::env::var("PATH").expect("a search path");
-    let real = std::env::split_paths(&path).map(|place| place.join("git")).find(|file| file.is_file());
-    let text = format!("#!/bin/sh\n{script}\nexec {} \"$@\"\n", real.expect("git").display());
-    program(&file, &text);
-    format!("{}:{path}", directory.display())
 }
 
 /// A stack in sync, whose settings changed once.
@@ -152,7 +142,7 @@ fn what_is_merged_while_the_definitions_are_read_is_not_taken_for_this_change() 
     std::fs::create_dir_all(&directory).expect("a directory");
     let (here, moved) = (stage.path(".").canonicalize().expect("a path"), directory.join("moved"));
     let script = format!("mkdir {} 2>/dev/null && git -C {} merge -q main", moved.display(), here.display());
-    let path = with_git(&directory, &script);
+    let path = path_with_git(&directory, &script);
     for line in ["plan .", "plan . --base main", "apply . --base main --yes", "rehearse . --base main"] {
         git(&stage, "reset -q --hard main~1");
         std::fs::remove_dir(&moved).ok();

@@ -22,9 +22,9 @@ use tempfile::TempDir;
 use hints::Hints;
 
 pub use bucket::{BucketServer, OddServer, SECRET};
-#[cfg(unix)]
-pub use repository::program;
 pub use repository::{commit, git, git_in, shallow_clone};
+#[cfg(unix)]
+pub use repository::{path_with_git, program};
 pub use service::{CLOSED, Service, TOKEN};
 
 /// A directory with files, in which commands run with an environment of their own.

@@ -44,6 +44,16 @@ pub fn program(path: &Path, text: &str) {
     assert!(written.success(), "{}", path.display());
 }
 
+/// A search path that begins with a `git` in `directory`, which runs `script` before it is the real one.
+#[cfg(unix)]
+pub fn path_with_git(directory: &Path, script: &str) -> String {
+    let path = std::env::var("PATH").expect("a search path");
+    let real = std::env::split_paths(&path).map(|place| place.join("git")).find(|file| file.is_file());
+    let text = format!("#!/bin/sh\n{script}\nexec {} \"$@\"\n", real.expect("git").display());
+    program(&directory.join("git"), &text);
+    format!("{}:{path}", directory.display())
+}
+
 /// Makes `clone` a clone of the last commit of `stage` alone.
 #[track_caller]
 pub fn shallow_clone(stage: &Stage, clone: &Stage) {
