@@ -145,6 +145,18 @@ impl ApiError {
         }
     }
 
+    /// Whether the service said that it has no such operation, or nothing at its path. A page of something in between says
+    /// nothing of the service.
+    pub fn is_unknown_to_service(&self) -> bool {
+        match &self.failure {
+            Failure::Status(refusal) => match refusal.status {
+                404 => refusal.code == Some(NOT_FOUND) || refusal.message.contains(NO_API_GROUP),
+                status => status == 501,
+            },
+            _ => false,
+        }
+    }
+
     /// The HTTP status, where there was an answer with one that is not a success.
     pub fn status(&self) -> Option<u16> {
         match &self.failure {

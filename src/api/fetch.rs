@@ -120,7 +120,7 @@ fn lists_sent(reader: &Reader) -> u64 {
 /// Whether a failed list says that the service has no objects of this kind there. Every service has endpoints: there it is
 /// the wrong address.
 pub(super) fn is_not_offered(kind: KindName, error: &ApiError) -> bool {
-    !kind.is_endpoint() && matches!(error.status(), Some(404 | 501))
+    !kind.is_endpoint() && error.is_unknown_to_service()
 }
 
 /// What `read` makes of a list, and where it cannot, of the list with what gets show of the items that lack their spec.

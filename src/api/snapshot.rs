@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::kind::{self, KindName};
+use crate::kind::KindName;
 use crate::model::{
     Json, JsonTree, Key, KindSnapshot, ListRead, Live, Name, Namespace, NamespaceSnapshot, RelatedObject, Scope,
     Snapshot, SnapshotItem,

@@ -294,7 +294,7 @@ fn a_run_that_was_not_finished_is_noted_with_the_command_that_finishes_it() {
 #[test]
 fn a_kind_that_is_defined_and_not_offered_or_a_stack_that_is_no_name_is_wrong() {
     let service = Service::start();
-    service.misbehave("rules: [{operation: healthcheck-list, status: {code: 404, body: none}}]");
+    service.misbehave("rules: [{operation: healthcheck-list, status: {code: 404}}]");
     let check = "kind: healthcheck\nmetadata: {name: h, namespace: shop}\nspec: {timeout: 3, interval: 15, \
                  unhealthy_threshold: 1, healthy_threshold: 3, http_health_check: {path: /}}\n";
     let stage = stage().at(&service).file("h.yaml", check);

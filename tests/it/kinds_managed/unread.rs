@@ -92,6 +92,11 @@ fn a_kind_that_the_service_does_not_offer_is_noted_and_pulled_around() {
             .code(0)
             .stdout_contains("origin_pool: the service does not offer objects of this kind: pay, shop");
     }
+    // A page of something in between says nothing of the service.
+    let page = "status: {code: 404, body: '<html>not found</html>'}";
+    service.misbehave(&format!("rules: [{{operation: origin_pool-list, namespace: pay, {page}}}]"));
+    stage.run("plan .").code(5).stdout_contains("could not read `origin_pool:pay`").does_not_say("offer");
+    service.misbehave("rules: [{operation: origin_pool-list, status: {code: 501}}]");
     stage.run("apply . --yes").code(0).stderr_ignored();
     std::fs::rename(stage.path("d"), stage.path(".d")).expect("no definitions");
     // Settings may list what another service offers; what the call names is missing.
