@@ -7,7 +7,7 @@ use super::owner::Owner;
 use super::{Action, ActionKind, Change, Counts, Ignore, Plan, PlanOrigin, ScopeRead};
 use crate::kind::KindName;
 use crate::model::policy::{Prune, Safeguards};
-use crate::model::{Key, ListRead, Live, LiveItem, Namespace, Ownership, Scope, gathered};
+use crate::model::{Key, ListRead, Live, LiveItem, Namespace, Ownership, Scope};
 
 impl Plan {
     /// Checks that the changes agree with their keys, with the scope and with the settings.
@@ -110,18 +110,20 @@ impl Plan {
             }
     }
 
-    /// What the guards count: each namespace in which something is replaced or deleted, with the kinds of that and all others
-    /// that were read there.
-    pub fn counted(&self) -> BTreeMap<Namespace, BTreeSet<KindName>> {
-        let counts = |kind: ActionKind| matches!(kind, ActionKind::Replace | ActionKind::Recreate | ActionKind::Delete);
-        let keys = self.changes.iter().filter(|change| counts(change.action.kind())).map(|change| &change.key);
-        let mut counted: BTreeMap<_, BTreeSet<_>> = gathered(keys.map(|key| (key.namespace.clone(), key.kind)));
-        for (scope, state) in &self.scope {
-            if let (ScopeRead::Complete { .. }, Some(kinds)) = (&state.read, counted.get_mut(&scope.namespace)) {
-                kinds.insert(scope.kind);
-            }
+    /// What the guards count: where something is replaced or deleted, its lists and all others that were read.
+    pub fn counted(&self) -> BTreeSet<Scope> {
+        let mut counted: BTreeSet<Scope> = self.replaced_or_deleted().map(Scope::from).collect();
+        if !counted.is_empty() {
+            let read = self.scope.iter().filter(|(_, state)| matches!(state.read, ScopeRead::Complete { .. }));
+            counted.extend(read.map(|(scope, _)| scope.clone()));
         }
         counted
+    }
+
+    /// What it replaces or deletes.
+    pub fn replaced_or_deleted(&self) -> impl Iterator<Item = &Key> {
+        let counts = |kind: ActionKind| matches!(kind, ActionKind::Replace | ActionKind::Recreate | ActionKind::Delete);
+        self.changes.iter().filter(move |change| counts(change.action.kind())).map(|change| &change.key)
     }
 
     /// What the guards may count at most, by a fresh read of the lists that they count: counts in a file are its writer's.

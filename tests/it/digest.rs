@@ -114,6 +114,38 @@ fn a_forged_file_that_lowers_its_guards_or_counts_is_still_refused_without_a_dig
 }
 
 #[test]
+fn the_guard_over_all_namespaces_counts_what_is_there_now() {
+    let service = Service::start();
+    let file = |namespace: &str, count: usize, port: u16| {
+        let definitions = (0..count).map(|n| definition(&format!("{namespace}/e{n}"), port));
+        definitions.collect::<Vec<_>>().join("---\n")
+    };
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [a, b, z]\n")
+        .file("a.yaml", &file("a", 6, 80))
+        .file("b.yaml", &file("b", 6, 80))
+        .file("z.yaml", &file("z", 30, 80))
+        .applied(".");
+    for namespace in ["a", "b"] {
+        stage.write(&format!("{namespace}.yaml"), &file(namespace, 6, 81));
+    }
+    stage.run("plan . -o p.json").code(0).does_not_say("REFUSED");
+    (0..30).for_each(|n| service.delete(&format!("z/e{n}")));
+    let reviewed = saved(&stage);
+    let mut forged = reviewed.clone();
+    forged["plan"]["scope"]["zz"] = forged["plan"]["scope"]["z"].clone();
+    for file in [reviewed.to_string(), forge(&forged).expect("a plan")] {
+        stage.write("p.json", &file);
+        stage.run("apply p.json --yes").code(6).stderr_contains("mass-change");
+    }
+    // Of what cannot be read nothing is counted.
+    service.misbehave("rules: [{operation: endpoint-list, namespace: z, status: {code: 503}}]");
+    stage.run("apply p.json --yes").code(6).stderr_contains("mass-change").stderr_ignored();
+    assert_eq!(service.requests("PUT"), 0);
+}
+
+#[test]
 fn a_plan_that_its_apply_would_refuse_says_so_first_and_ends_with_6() {
     let service = Service::start();
     let stage = emptied(&service);

@@ -320,14 +320,15 @@ pub fn made(status: ExitStatus) -> &'static str {
     }
 }
 
-/// What the guards of a plan from a file or a journal may count at most, by a fresh read.
+/// What the guards of a plan from a file or a journal may count at most, by a fresh read: nothing of another namespace that
+/// cannot be read.
 ///
 /// # Errors
-/// A list in which something would be replaced or deleted could not be read.
+/// A list of a namespace in which something would be replaced or deleted could not be read.
 async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, Counts>> {
-    let counted = plan.counted();
-    let lists = counted.iter().flat_map(|(namespace, kinds)| Scope::each([namespace], kinds));
-    Ok(plan.counts(&read_again(connection, lists, |_| true, "to count its objects").await?))
+    let is_needed = |list: &Scope| plan.replaced_or_deleted().any(|key| key.namespace == list.namespace);
+    let lists = plan.counted().into_iter();
+    Ok(plan.counts(&read_again(connection, lists, is_needed, "to count its objects").await?))
 }
 
 /// Refuses a plan that was made earlier, or the rest of a run, that would write a reference to an object that is gone by now, as far as
