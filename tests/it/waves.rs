@@ -168,3 +168,19 @@ fn a_gate_that_blocks_is_asked_again_before_a_later_wave() {
     service.misbehave("rules: []");
     stage.run("apply -R s --yes --quiet --waves 1").code(0);
 }
+
+#[test]
+fn a_gate_that_blocks_is_asked_again_by_what_begins_late_in_the_first_wave() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    let count = 20;
+    for n in 0..count {
+        let gates = "gates: {upgrade: off, ddos: block}";
+        stage.write(&format!("s/{n}/trueup.yaml"), &format!("stack: s-{n}\nnamespaces: [n-{n}]\n{gates}\n"));
+        stage.write(&format!("s/{n}/x.yaml"), &definition(&format!("n-{n}/x"), 80));
+    }
+    service.misbehave(&format!("rules: [{{operation: ddos-event-list, after: {count}, status: {{code: 403}}}}]"));
+    stage.run("apply -R s --yes --quiet --waves 100%").code(7).stderr_contains("gate `ddos`:").stderr_ignored();
+    let made = (0..count).filter(|n| service.has(&format!("n-{n}/x"))).count();
+    assert!((1..count).contains(&made), "{made}");
+}

@@ -194,7 +194,7 @@ async fn apply(context: &Context, arguments: &ApplyArgs, waves: &[Wave], planned
     let list = format!("trueup history{}", context.call.flags("state"));
     let left = format!("the same command again goes on; `{list}` lists the runs");
     let stop = interrupt::watch(context.output.clone(), left).await;
-    let has_failed = Cell::new(false);
+    let (has_failed, has_ended) = (Cell::new(false), Cell::new(false));
     // Directories of one stack share its lock, so their runs wait for each other.
     let plans = planned.iter().flatten().map(|stack| &stack.plan);
     let locks: BTreeMap<_, Mutex<()>> = plans.map(|plan| (locked(plan), Mutex::default())).collect();
@@ -215,8 +215,9 @@ async fn apply(context: &Context, arguments: &ApplyArgs, waves: &[Wave], planned
             if is_stopped || has_failed.get() && !arguments.keep_going {
                 return (at, Err(NoResult::AnotherFailed));
             }
-            let is_later = number > 0 || !arguments.decision.is_given();
+            let is_later = has_ended.get() || !arguments.decision.is_given();
             let result = apply_one(stack, is_later, &stop).await;
+            has_ended.set(true);
             // What a plan blocked was known before.
             let is_whole =
                 |outcome: &Outcome| !outcome.interrupted && outcome.is_done() && outcome.verification.is_proven();
