@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Service, Stage, commit, definition, git, other_kind};
+use crate::support::{Service, Stage, commit, definition, git, lose, other_kind};
 
 const ELSEWHERE: &str = "--state ../elsewhere";
 const CHECK: &str = "kind: healthcheck\nmetadata: {name: alive, namespace: shop}\nspec: {http_health_check: {path: /}, \
@@ -566,6 +566,18 @@ fn a_namespace_that_was_dropped_and_cannot_be_read_is_noted() {
     let junit = stage.run(&format!("drift . --format junit {ELSEWHERE}"));
     junit.stdout_contains("objects outside of namespaces").stdout_contains("<skipped message=\"not decided: ");
     stage.run(&format!("drift . --format prometheus {ELSEWHERE}")).stdout_contains("trueup_drift_undecided");
+}
+
+#[test]
+fn a_kind_of_a_commit_that_git_cannot_show_is_not_known() {
+    let service = Service::start();
+    let stage = without_its_kind(&service, "", true);
+    stage.run(&format!("drift . {ELSEWHERE}")).code(3).stdout_contains("healthcheck:shop/alive");
+    lose(&stage, "HEAD~1", "alive.yaml");
+    let unknown = "what the stack owns in namespaces and of kinds that it no longer lists is not known: ";
+    for command in ["drift", "plan"] {
+        stage.run(&format!("{command} . --state ../third")).code(0).stdout_contains(unknown);
+    }
 }
 
 #[test]

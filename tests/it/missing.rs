@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Service, Stage, commit, definition, git, shallow_clone};
+use crate::support::{Service, Stage, commit, definition, git, lose, shallow_clone};
 
 /// A machine without the runs of any other.
 const ELSEWHERE: &str = "--state ../elsewhere";
@@ -181,6 +181,24 @@ fn a_removal_is_found_in_every_directory_that_the_stack_had() {
     commit(&stage, "twice");
     let undecided = format!("cannot be decided ({} removed the definition", &removal[..7]);
     stage.run(&format!("drift c {ELSEWHERE}")).code(2).stdout_contains(&undecided);
+}
+
+#[test]
+fn a_later_commit_that_git_cannot_show_may_have_removed_it() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let cart = stage.read("cart.yaml");
+    stage.write("cart.yaml", &format!("{cart}# Of this commit alone.\n"));
+    stage.remove("search.yaml");
+    let removal = commit(&stage, "removed");
+    stage.run("apply . --yes --quiet").code(0);
+    stage.write("cart.yaml", &cart);
+    stage.write("search.yaml", &definition("shop/search", 80));
+    commit(&stage, "again");
+    let undecided = format!("cannot be decided ({} removed the definition", &removal[..7]);
+    stage.run(&format!("drift . {ELSEWHERE}")).code(2).stdout_contains(&undecided);
+    lose(&stage, &removal, "cart.yaml");
+    stage.run(&format!("drift . {ELSEWHERE}")).code(2).stdout_contains("cannot be decided (").does_not_say(&undecided);
 }
 
 #[test]

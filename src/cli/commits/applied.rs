@@ -314,14 +314,15 @@ fn later_definitions(
             return Err(format!("more than {MOST_LATER} commits changed the stack since {applied} was applied"));
         }
         let known = directories.len();
-        let defined = steps.into_iter().map(|step| {
-            let found = base::found_at(stack, repository, &step.id).ok().map(|(loaded, root)| {
+        let mut defined = CommitDefinitions::new();
+        for step in steps {
+            let found = base::applicable_at(stack, repository, &step.id).map_err(|error| error.to_string())?;
+            let keys = found.map(|(loaded, root)| {
                 directories.insert(root.prefix);
                 loaded.desired.definitions.into_keys().collect()
             });
-            (step, found)
-        });
-        let defined = defined.collect();
+            defined.push((step, keys));
+        }
         if directories.len() == known {
             return Ok((defined, directories));
         }

@@ -173,6 +173,22 @@ pub fn found_at(stack: &Stack<'_>, repository: &Repository, commit: &str) -> Res
     Ok((loaded.ok_or_else(|| LookupError::NoEnvironment { environment: environment() })?, root))
 }
 
+/// The same; nothing where it is known that no apply can have been of that commit: there was no such stack, not in the
+/// environment of the call, or its files did not load.
+///
+/// # Errors
+/// git cannot show it, or what it shows has several readings.
+pub fn applicable_at(
+    stack: &Stack<'_>,
+    repository: &Repository,
+    commit: &str,
+) -> Result<Option<(Loaded, StackRoot)>, LookupError> {
+    match found_at(stack, repository, commit) {
+        Err(LookupError::Absent | LookupError::NoEnvironment { .. } | LookupError::Wrong(_)) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// The error of git, before anything was sent.
 pub fn failed(error: impl std::error::Error + Send + Sync + 'static) -> CommandError {
     CommandError::new(ExitStatus::Invalid, error).hint("nothing was sent")

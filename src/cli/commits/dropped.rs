@@ -1,6 +1,7 @@
 //! Namespaces and kinds that a stack once had and that `trueup.yaml` no longer lists. What the stack still owns of them
 //! is outside of every plan, so a report has to name it.
 
+use crate::cli::commits::at_commit::LookupError;
 use crate::cli::commits::base;
 use crate::cli::prelude::*;
 use crate::cli::stacks::{declared, shard};
@@ -41,27 +42,33 @@ impl Listed {
         }
         // Right after an apply, which is most plans, git is not asked for what is not committed yet.
         known.retain(|commit| repository.head().is_ok_and(|head| head != *commit));
-        known.iter().for_each(|commit| self.add_kinds_at(stack, repository, commit));
-    }
-
-    fn add_kinds_at(&mut self, stack: &Stack<'_>, repository: &Repository, commit: &str) {
-        let then = repository.entries(commit, repository.prefix()).unwrap_or_default();
-        if then.is_empty() {
-            // The directory had another name.
-            let then = base::found_at(stack, repository, commit).ok();
-            return self.kinds.extend(then.into_iter().flat_map(|(loaded, _)| loaded.kinds()));
+        for commit in known {
+            match kinds_at(stack, repository, &commit) {
+                Ok(kinds) => self.kinds.extend(kinds),
+                // What was never merged is in no clone.
+                Err(_) if repository.resolve(&commit).is_err() => {}
+                Err(error) => self.unread = self.unread.take().or(Some(error.to_string())),
+            }
         }
-        // What is as it was defines no other kinds.
-        let size = |path: &str| Some(repository.top().join(path).symlink_metadata().ok()?.len());
-        let is_read =
-            |path: &str| load::is_source(path) && stack.loaded.reads(&path[repository.prefix().len()..], false);
-        let is_other = |entry: &&TreeEntry| entry.size != size(&entry.path) && is_read(&entry.path);
-        let others: Vec<&TreeEntry> =
-            then.iter().filter(|entry| entry.kind == EntryKind::File).filter(is_other).collect();
-        let texts = repository.contents(&others).unwrap_or_default();
-        let kinds = others.iter().zip(texts).filter_map(|(entry, text)| load::defined_kinds(&entry.path, &text));
-        self.kinds.extend(kinds.flatten());
     }
+}
+
+fn kinds_at(stack: &Stack<'_>, repository: &Repository, commit: &str) -> Result<BTreeSet<KindName>, LookupError> {
+    let then = repository.entries(commit, repository.prefix())?;
+    if then.is_empty() {
+        // The directory had another name.
+        let then = base::applicable_at(stack, repository, commit)?;
+        return Ok(then.map(|(loaded, _)| loaded.kinds()).unwrap_or_default());
+    }
+    // What is as it was defines no other kinds; of what the clone lacks, git shows no size.
+    let size = |path: &str| Some(repository.top().join(path).symlink_metadata().ok()?.len());
+    let is_read = |path: &str| load::is_source(path) && stack.loaded.reads(&path[repository.prefix().len()..], false);
+    let is_other =
+        |entry: &&TreeEntry| entry.size.is_none_or(|then| Some(then) != size(&entry.path)) && is_read(&entry.path);
+    let others: Vec<&TreeEntry> = then.iter().filter(|entry| entry.kind == EntryKind::File).filter(is_other).collect();
+    let texts = repository.contents(&others)?;
+    let kinds = others.iter().zip(texts).filter_map(|(entry, text)| load::defined_kinds(&entry.path, &text));
+    Ok(kinds.flatten().collect())
 }
 
 /// The lists of what the stack once had, as far as `listed` and the drift state of the call show it and the filters of the

@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use hints::Hints;
 
 pub use bucket::{BucketServer, OddServer, SECRET};
-pub use repository::{commit, git, git_in, shallow_clone};
+pub use repository::{commit, git, git_in, lose, shallow_clone};
 #[cfg(unix)]
 pub use repository::{path_with_git, program};
 pub use service::{CLOSED, Service, TOKEN};

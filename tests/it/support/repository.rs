@@ -54,6 +54,13 @@ pub fn path_with_git(directory: &Path, script: &str) -> String {
     format!("{}:{path}", directory.display())
 }
 
+/// Takes away what the repository has of this file at a commit, as a partial clone lacks it.
+#[track_caller]
+pub fn lose(stage: &Stage, commit: &str, file: &str) {
+    let object = git(stage, &format!("rev-parse {commit}:{file}"));
+    stage.remove(&format!(".git/objects/{}/{}", &object[..2], &object[2..]));
+}
+
 /// Makes `clone` a clone of the last commit of `stage` alone.
 #[track_caller]
 pub fn shallow_clone(stage: &Stage, clone: &Stage) {
