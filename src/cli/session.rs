@@ -239,7 +239,8 @@ impl Session<'_> {
             let live = self.source.live(Scope::each(namespaces, &kinds)).await;
             plan.source.requests += live.requests;
             let lists = live.lists.iter().filter(|(scope, _)| scopes.contains(scope));
-            lists.for_each(|(scope, read)| plan.note_outside(scope, read, &stack.selection));
+            let drifted = |scope: &Scope| check.is_some_and(|drift_state| drift_state.has_drift(scope));
+            lists.for_each(|(scope, read)| plan.note_outside(scope, read, &stack.selection, drifted(scope)));
         }
         defined_elsewhere::note(context, here, &mut plan);
         plan.setting_changes.clone_from(&stack.setting_changes);
@@ -294,7 +295,7 @@ impl Session<'_> {
     /// The plan of what is defined, and the commits that live objects name.
     async fn build(&self, check: Option<&DriftState>) -> Result<(Plan, NamedCommits)> {
         let Self { stack, source, .. } = self;
-        let (context, config) = (stack.context, &stack.loaded.config);
+        let config = &stack.loaded.config;
         let origin = PlanOrigin::Directory(stack.directory.clone());
         let plan = self.empty_plan(origin, stack.filters.clone(), &stack.loaded.kinds())?;
         let input = PlanInput {

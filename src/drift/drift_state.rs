@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Verdicts;
 use crate::model::document::{DocumentError, DocumentFormat};
-use crate::model::{Desired, Field, Key, Ownership, RunId, ValueDigest, gathered};
+use crate::model::{Desired, Field, Key, Ownership, RunId, Scope, ValueDigest, gathered};
 use crate::plan::{Cause, Change, Note, Plan, ScopeRead};
 
 const FORMAT: DocumentFormat = DocumentFormat {
@@ -152,6 +152,11 @@ impl DriftState {
     /// The objects that were once found in place, or that drifted at the last check.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.applied.iter().chain(self.drift.keys())
+    }
+
+    /// Whether an object of this list drifted at the last check.
+    pub fn has_drift(&self, list: &Scope) -> bool {
+        self.drift.keys().any(|key| Scope::from(key) == *list)
     }
 
     /// Since when a field, or the whole object, has drifted.

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::model::{Key, ListRead, Scope};
-use crate::plan::{Action, Cause, Change, Note, Plan, Selection};
+use crate::plan::{Action, Cause, Change, Note, Plan, ScopeRead, ScopeState, Selection};
 
 /// What is known of an endpoint that is missing live.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,14 +152,17 @@ impl Plan {
     }
 
     /// Notes what the stack owns in a list that it once had and that this plan is not about, as far as the filters of the
-    /// call leave it in.
-    pub fn note_outside(&mut self, scope: &Scope, read: &ListRead, selection: &Selection) {
-        match read {
-            ListRead::NotOffered => {}
-            ListRead::Unknown { reason } => {
-                self.notes.push(Note::OutsideUnread { scope: scope.clone(), reason: reason.clone() });
+    /// call leave it in. Where the last check found drift in it and it cannot be read, nothing is known of the stack.
+    pub fn note_outside(&mut self, scope: &Scope, read: &ListRead, selection: &Selection, drifted: bool) {
+        match read.known() {
+            Err(reason) if drifted => {
+                let read = ScopeRead::Unknown { reason: reason.to_owned() };
+                let state = ScopeState { read, definitions: 0, in_sync: 0, pruned: false, selected: true };
+                self.scope.insert(scope.clone(), state);
             }
-            ListRead::Complete { items } => {
+            Err(_) if matches!(read, ListRead::NotOffered) => {}
+            Err(reason) => self.notes.push(Note::OutsideUnread { scope: scope.clone(), reason: reason.to_owned() }),
+            Ok(items) => {
                 self.outside.insert(scope.clone());
                 let objects = items.values().filter_map(|item| Some((item, item.object()?)));
                 for (item, live) in objects.filter(|(_, live)| !live.deleting && live.owner_view.is_none()) {

@@ -199,7 +199,7 @@ fn what_the_stack_owns_outside_of_the_plan_is_noted_as_far_as_the_filters_leave_
         let mut plan = World::new().plan();
         let mut selection = Selection::all();
         selection.add_only(only).expect("a glob");
-        plan.note_outside(&scope, &read, &selection);
+        plan.note_outside(&scope, &read, &selection, true);
         plan.notes
     };
     let outside = |name: &str| Note::Outside { key: in_pay(name).key, transfer: None, unknown: None };

@@ -569,6 +569,24 @@ fn a_namespace_that_was_dropped_and_cannot_be_read_is_noted() {
 }
 
 #[test]
+fn an_alarm_about_what_was_dropped_does_not_end_because_it_cannot_be_read() {
+    let service = Service::start();
+    let lists = ["operation: endpoint-list, namespace: pay", "operation: healthcheck-list"];
+    let stages = [shrunk(&service, true), without_its_kind(&service, "", true)];
+    for (list, stage) in lists.iter().zip(stages) {
+        let drift = |more: &str| stage.run(&format!("drift . --drift-state ../memory.json {more}"));
+        drift("").code(3);
+        for fault in ["status: {code: 503}", "status: {code: 403}", "status: {code: 404}", "status: {code: 501}"] {
+            service.misbehave(&format!("rules: [{{{list}, {fault}}}]"));
+            drift("").code(5).does_not_say("In sync").stderr_ignored();
+            drift("--format prometheus").code(5).stdout_contains("verdict=\"unknown\"} 1").stderr_ignored();
+        }
+        service.misbehave("rules: []");
+        drift("").code(3).stdout_contains("seen in 2 checks");
+    }
+}
+
+#[test]
 fn a_kind_of_a_commit_that_git_cannot_show_is_not_known() {
     let service = Service::start();
     let stage = without_its_kind(&service, "", true);
