@@ -359,7 +359,7 @@ pub(super) fn assemble(
         uid: system.uid.unwrap_or_default(),
         resource_version,
         owner_view: system.owner_view,
-        deleting: system.deletion_timestamp.is_some(),
+        deleting: system.deletion_timestamp.is_some_and(|at| !at.is_empty()),
         creator: system.creator_id.filter(|creator| !creator.is_empty()),
         created: system.creation_timestamp,
         modified: system.modification_timestamp,

@@ -359,6 +359,10 @@ fn an_object_of_known_fields_is_read_as_one_with_unknown_fields_but_for_them() {
         known[part].as_object_mut().expect("a map").retain(|field, _| field != "future" && field != "shiny");
     }
     let live = |answer: &Json| current(&key, answer).expect("an object").object().expect("an object").live.clone();
+    assert!(live(&known).deleting);
+    let mut stays = known.clone();
+    stays["system_metadata"]["deletion_timestamp"] = json!("");
+    assert!(!live(&stays).deleting, "a text that is unset");
     let of_unknown = LiveObject { unknown: Vec::new(), ..live(&fresh()) };
     assert_eq!(format!("{:?}", live(&known)), format!("{of_unknown:?}"));
 }

@@ -221,7 +221,9 @@ impl DriftState {
         let there = desired.definitions.keys().filter(|key| known(key) && !missing.contains_key(key));
         for key in there {
             self.applied.insert(key.clone());
-            self.last_seen.insert(key.clone(), now);
+            // A check that began earlier may end later.
+            let seen = self.last_seen.entry(key.clone()).or_insert(now);
+            *seen = now.max(*seen);
         }
         self.last_seen.retain(|key, _| self.applied.contains(key));
     }
@@ -351,6 +353,9 @@ mod tests {
             state.remember(&plan, &verdicts, &desired, now);
             assert_eq!(state.last_seen(&cart), seen);
         }
+        let (plan, verdicts) = check(false, true);
+        state.remember(&plan, &verdicts, &desired, at("2026-11-19T13:59:00Z"));
+        assert_eq!(state.last_seen(&cart), Some(now), "a check that began earlier and ended later");
     }
 
     #[test]
