@@ -4,9 +4,9 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use super::super::Journal;
 use super::super::tests::{RUN, begin, closing, done, header, key, runner};
-use super::{Retention, history_since, load, prune, settle};
+use super::super::{Journal, Retention, history_since, load, prune};
+use super::settle;
 use crate::model::{Key, RunId};
 use crate::plan::{Action, Change};
 use crate::run::{ChangeResult, ChangeStep, RunHeader, RunRecord, RunRecorder as _, RunSummary};

@@ -4,21 +4,24 @@
 
 mod error;
 mod history;
+mod last_actions;
 mod lock;
 mod objects;
+mod prune;
 mod read;
+mod search;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use error::JournalError;
-pub use history::{
-    LastAction, LastActions, Retention, RunHistory, RunOwner, find, find_newest, find_whole, history, history_since,
-    last_actions, naming_time, open_run, prune, run_name,
-};
+pub use history::{RunHistory, history, history_since};
+pub use last_actions::{LastAction, LastActions, last_actions};
+pub use prune::{Retention, prune};
 pub use read::{load, load_present, parse};
-pub use stored::{ensure_over, unlock};
+pub use search::{RunOwner, find, find_newest, find_whole, open_run};
+pub use stored::{ensure_over, naming_time, run_name, unlock};
 pub use write::{Journal, RecordError};
 
 use std::borrow::Cow;

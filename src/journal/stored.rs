@@ -4,6 +4,9 @@
 use std::io::ErrorKind::NotFound;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::lock::Lock;
 use super::{JournalError, LOCKS, RUNS, objects};
@@ -87,6 +90,26 @@ pub(super) fn is_named_for(path: &Path, stack: Option<&str>) -> bool {
 /// The stack as the name of a run contains it.
 pub(super) fn named_stack(stack: Option<&str>) -> String {
     stack.unwrap_or("run").chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect()
+}
+
+/// The time that a new run is named by: `now`, or just after the newest run where the clock went back.
+/// Names alone put runs in their order, so they never go back.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn naming_time(state: &StateStore, now: Timestamp) -> Result<Timestamp, JournalError> {
+    let names = files(state)?;
+    let newest = names.iter().rev().find_map(|path| run(path)?.time());
+    let after = newest.and_then(|newest| newest.checked_add(Duration::from_millis(1)).ok());
+    Ok(after.map_or(now, |after| after.max(now)))
+}
+
+/// The name of a new run: `time` is that of [`naming_time`], so that names are in the order of the runs.
+pub fn run_name(time: Timestamp, stack: Option<&str>, chance: u64) -> RunId {
+    let time = time.strftime("%Y-%m-%dT%H-%M-%S-%3f").to_string();
+    let text = format!("{time}-{}-{:04x}", named_stack(stack), chance & 0xffff);
+    // Digits, letters and dashes of at most 70 characters: always an id.
+    RunId::new(&text).unwrap_or_else(|| unreachable!("`{text}` is an id"))
 }
 
 /// The bytes of a run, or nothing where it is not there.

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::lock::Lock;
 use super::objects::ObjectRun;
-use super::{FORMAT, JournalError, Line, RUNS, history, stored};
+use super::{FORMAT, JournalError, Line, RUNS, search, stored};
 use crate::file::{Directory, FileError};
 use crate::model::share::locked;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
@@ -87,7 +87,7 @@ impl Journal {
         let medium = match state {
             StateStore::Directory(place) => {
                 let lock = Lock::take(place, header)?;
-                history::check_order(state, header)?;
+                search::check_order(state, header)?;
                 let directory = Directory::private(place, RUNS)?;
                 let name = format!("{}.jsonl", header.run);
                 let mut file = directory.append_new(&name)?;
@@ -102,7 +102,7 @@ impl Journal {
             }
             StateStore::Bucket(bucket, timing) => {
                 let mut run = ObjectRun::begin((bucket, *timing), header, host, waiting)?;
-                history::check_order(state, header)?;
+                search::check_order(state, header)?;
                 run.put(first)?;
                 Medium::Objects(run)
             }
