@@ -81,7 +81,7 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<LastActions,
     let LastActions { of: mut last, mut unread } = LastActions::default();
     // When the first of the runs began that a run resumed.
     let mut origins: BTreeMap<RunId, Timestamp> = BTreeMap::new();
-    let may_be_of = |line: &[u8]| RunHead::of(line).is_none_or(|head| head.is_of(owner));
+    let may_be_of = |line: &[u8]| header_of(line).is_none_or(|head: RunHead| head.is_of(owner));
     stored::each_of(state, owner.stack.as_deref(), may_be_of, |path, bytes| {
         let mut pass = |error| match pass_over(&path, error, owner.stack.as_deref()) {
             Ok(()) => {}

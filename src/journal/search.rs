@@ -59,16 +59,12 @@ struct SourceHead {
 impl RunHead {
     /// That of a run. Where its first line cannot be read, the whole says why, or of whom it is.
     fn read(state: &StateStore, path: &Path) -> Result<Self, JournalError> {
-        if let Some(head) = stored::first_line(state, path).as_deref().and_then(Self::of) {
+        if let Some(head) = stored::first_line(state, path).as_deref().and_then(header_of) {
             return Ok(head);
         }
         let RunHeader { run, sandbox, plan, .. } = parse(path, &stored::bytes(state, path)?)?.header;
         let source = SourceHead { environment: plan.source.environment };
         Ok(Self { run, sandbox, plan: PlanHead { stack: plan.stack, service: plan.service, source } })
-    }
-
-    pub(super) fn of(line: &[u8]) -> Option<Self> {
-        header_of(line)
     }
 
     pub(super) fn is_of(&self, RunOwner { stack, base_url, sandbox, environment }: &RunOwner) -> bool {
@@ -81,14 +77,11 @@ impl RunHead {
 /// What is read of the header in a first line.
 pub(super) fn header_of<H: DeserializeOwned>(line: &[u8]) -> Option<H> {
     #[derive(Deserialize)]
-    struct First<H> {
-        header: Second<H>,
+    #[serde(rename_all = "snake_case")]
+    enum First<H> {
+        Header { header: H },
     }
-    #[derive(Deserialize)]
-    struct Second<H> {
-        header: H,
-    }
-    serde_json::from_slice::<First<H>>(line).ok().map(|first| first.header.header)
+    serde_json::from_slice(line).ok().map(|First::Header { header }| header)
 }
 
 /// Whether a run that cannot be read is none of the stack, or sent nothing.
