@@ -46,6 +46,9 @@ pub enum JournalError {
         /// The name of the first part that is missing.
         part: String,
     },
+    /// The store has a run in its list, and answers that it is not there.
+    #[error("`{}` is listed, and the store does not give it; the run cannot be used", .0.display())]
+    Withheld(PathBuf),
     /// A line in the middle of a file that is none of ours: not what a kill leaves behind.
     #[error("`{}:{line}` is damaged: {reason}; the run cannot be used", path.display())]
     Damaged {

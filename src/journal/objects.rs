@@ -38,17 +38,30 @@ pub(super) fn header(bucket: &Bucket, run: &str) -> Result<Option<Vec<u8>>, Jour
 
 /// The lines of a run, or nothing where it is not there.
 pub(super) fn read(bucket: &Bucket, path: &Path, run: &str) -> Result<Option<Vec<u8>>, JournalError> {
-    if let Some(object) = bucket.read(&whole(run))? {
-        return Ok(Some(object.bytes.into()));
-    }
-    match parts(bucket, path, run) {
+    let find = || match bucket.read(&whole(run))? {
+        Some(object) => Ok(Some(object.bytes.into())),
+        None => parts(bucket, path, run),
+    };
+    let found = match find() {
         // Its parts are removed once it is stored as a whole.
-        Ok(None) | Err(JournalError::Gap { .. }) => match bucket.read(&whole(run))? {
-            Some(object) => Ok(Some(object.bytes.into())),
-            None => parts(bucket, path, run),
-        },
-        found => found,
+        Ok(None) | Err(JournalError::Gap { .. }) => find()?,
+        found => found?,
+    };
+    match found {
+        Some(bytes) => lines(path, bytes).map(Some),
+        // What another runner has removed is in no list any more.
+        None if bucket.names(RUNS)?.contains(&format!("{run}.jsonl")) => Err(JournalError::Withheld(path.to_owned())),
+        None => Ok(None),
     }
+}
+
+/// The lines of a run, which end with a line: an object appears as a whole, so no kill cuts one off.
+pub(super) fn lines(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, JournalError> {
+    if bytes.ends_with(b"\n") {
+        return Ok(bytes);
+    }
+    let line = bytes.split(|byte| *byte == b'\n').count();
+    Err(JournalError::Damaged { path: path.to_owned(), line, reason: "it is cut off".to_owned() })
 }
 
 fn parts(bucket: &Bucket, path: &Path, run: &str) -> Result<Option<Vec<u8>>, JournalError> {

@@ -141,7 +141,7 @@ pub(super) fn each(
         let whole = bucket.read_many(paths.iter().map(|path| objects::whole(name(path))).collect())?;
         for (path, whole) in paths.iter().zip(whole) {
             let bytes = match whole {
-                Ok(Some(object)) => Ok(object.bytes.into()),
+                Ok(Some(object)) => objects::lines(path, object.bytes.into()),
                 // Of a run that was removed, some stores keep the folder.
                 Ok(None) => match find(state, path).transpose() {
                     Some(bytes) => bytes,

@@ -631,6 +631,52 @@ async fn a_run_that_the_bucket_does_not_give_is_that_one_alone_and_a_bucket_that
     assert!(matches!(history(&state), Err(JournalError::State(_))));
 }
 
+/// No kill leaves a part of an object.
+#[tokio::test]
+async fn an_object_that_is_cut_off_or_listed_and_not_given_may_have_sent_something() {
+    let names = ["000", "001"].map(|milliseconds| format!("2026-11-22T05-00-00-{milliseconds}-shop-0001"));
+    for left in [Some(0), Some(40), Some(usize::MAX), None] {
+        let store = FaultyStore::default();
+        let state = runner(&store);
+        for name in &names {
+            begin(&state, name).expect("a journal").close(closing()).await.expect("the end");
+        }
+        let StateStore::Bucket(bucket, _) = &state else { unreachable!("a bucket") };
+        let name = format!("runs/{}.jsonl", names[1]);
+        if let Some(left) = left {
+            let whole = bucket.read(&name).expect("read").expect("a run");
+            let part = whole.bytes.slice(..left.min(whole.bytes.len() - 1));
+            bucket.write(&name, part, Some(&whole.tag)).expect("written").expect("ours");
+        } else {
+            store.withhold(&name);
+        }
+        let RunHistory { runs, unreadable } = history(&state).expect("the other");
+        assert_eq!((runs.len(), unreadable.len()), (1, 1), "{left:?}");
+        let why = unreadable[0].1.to_string();
+        assert!(why.contains(&name) && why.ends_with("; the run cannot be used"), "{why}");
+        let owner = owner("shop");
+        assert_eq!(last_actions(&state, &owner).expect("of the other").unread, RunId::new(&names[1]));
+        let found = [find(&state, "last"), find_whole(&state, "last", &owner), find_newest(&state, "last", &owner)];
+        for found in found {
+            let is_refused = matches!(found, Err(JournalError::LaterUnreadable { .. } | JournalError::Damaged { .. }));
+            assert!(is_refused, "{left:?}: {found:?}");
+        }
+        prune(&state, Retention::Newest(0)).expect("removed");
+        assert_eq!(bucket.names("runs").expect("a list"), [format!("{}.jsonl", names[1])]);
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_another_runner_removed_since_it_was_listed_is_none() {
+    let state = runner(&FaultyStore::default());
+    begin(&state, RUN).expect("a journal").close(closing()).await.expect("the end");
+    let listed = stored::files(&state).expect("a list");
+    assert_eq!(listed.len(), 1);
+    prune(&state, Retention::Newest(0)).expect("removed");
+    assert!(matches!(stored::bytes(&state, &listed[0]), Err(JournalError::NoHeader(_))));
+    stored::each(&state, listed, |path, bytes| panic!("{}: {bytes:?}", path.display())).expect("answers");
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_run_that_lies_elsewhere_and_cannot_be_reached_is_not_one_that_sent_nothing() {

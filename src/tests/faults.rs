@@ -78,6 +78,11 @@ impl FaultyStore {
         self.script.lock().expect("no panic").unreadable = Some((part.to_owned(), usize::MAX, forbidden));
     }
 
+    /// Objects whose name contains `part` are listed, and each read of one is answered as though it were not there.
+    pub(crate) fn withhold(&self, part: &str) {
+        self.script.lock().expect("no panic").unreadable = Some((part.to_owned(), usize::MAX, missing));
+    }
+
     /// Names of the objects that were written, in their order.
     pub(crate) fn writes(&self) -> Vec<String> {
         self.script.lock().expect("no panic").writes.clone()
@@ -102,6 +107,10 @@ fn lost() -> Error {
 
 fn forbidden() -> Error {
     Error::PermissionDenied { path: String::new(), source: "InvalidObjectState".into() }
+}
+
+fn missing() -> Error {
+    Error::NotFound { path: String::new(), source: "404".into() }
 }
 
 #[async_trait]
