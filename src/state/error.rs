@@ -15,11 +15,20 @@ const WRONG_CLOCK: &str = "RequestTimeTooSkewed";
 /// What Azure says there.
 const WRONG_DATE: &str = "Request date header too old";
 
-/// The codes of S3 where a bucket is in another region than the request says.
-const OTHER_REGION: [&str; 2] = ["AuthorizationHeaderMalformed", "PermanentRedirect"];
+/// What helps where a bucket is in another region than the request says.
+const REGION: &str = "set AWS_REGION to the region of the bucket";
 
 /// How an error begins to say which proxy a request went through.
 pub(super) const PROXIED: &str = "through the proxy ";
+
+/// What helps where an error has these words.
+const ADVICE: [(&str, &str); 5] = [
+    (PROXIED, "check HTTPS_PROXY, ALL_PROXY and NO_PROXY"),
+    ("AuthorizationHeaderMalformed", REGION),
+    ("PermanentRedirect", REGION),
+    ("redirect without LOCATION", REGION),
+    ("URL scheme is not allowed", "give an endpoint with https://, or set AWS_ALLOW_HTTP=true (AZURE_ALLOW_HTTP=true)"),
+];
 
 /// An answer has more bytes than are read.
 #[derive(Debug, thiserror::Error)]
@@ -75,17 +84,14 @@ impl StateError {
                     .then_some("set the clock of this machine")
                     .or(Some("check the variables that give the credentials, and the files that they name")),
             ),
-            error if has_code(error, &OTHER_REGION) => {
-                (innermost(error), Some("set AWS_REGION to the region of the bucket"))
-            }
             error if is_forbidden(error) => (
                 explained("permission denied", error),
                 Some("the page \"Keep the state in a bucket\" lists the permissions that trueup needs"),
             ),
             _ => {
                 let reason = innermost(error);
-                let is_proxied = reason.contains(PROXIED);
-                (reason, is_proxied.then_some("check HTTPS_PROXY, ALL_PROXY and NO_PROXY"))
+                let hint = ADVICE.iter().find(|(words, _)| reason.contains(words)).map(|(_, hint)| *hint);
+                (reason, hint)
             }
         };
         let is_refused = is_forbidden(error) && !refuses_credentials(error);
@@ -304,6 +310,16 @@ mod tests {
                 ),
                 "AuthorizationHeaderMalformed: expecting 'eu-west-1'",
                 Some("set AWS_REGION"),
+            ),
+            (
+                generic("Received redirect without LOCATION, this normally indicates an incorrectly configured region"),
+                "Received redirect without LOCATION, this normally indicates an incorrectly configured region",
+                Some("set AWS_REGION"),
+            ),
+            (
+                generic("URL scheme is not allowed"),
+                "URL scheme is not allowed",
+                Some("give an endpoint with https://, or set AWS_ALLOW_HTTP=true"),
             ),
             (
                 generic(
