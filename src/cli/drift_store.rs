@@ -125,7 +125,8 @@ impl<'c> DriftStore<'c> {
                 return Err(error!(
                     Failed,
                     "cannot write `{place}`: the store refuses each update of the version that it shows"
-                ));
+                )
+                .hint("use another object store; a proxy before this one must not change its ETags"));
             }
             change(&mut state);
             if self.write(&state, tag.clone()).await? {

@@ -164,7 +164,22 @@ fn a_store_that_refuses_every_update_of_a_drift_state_ends_the_check() {
     let ran = stage.run("drift .");
     ran.code(1)
         .stdout_contains("In sync")
-        .stderr_contains("the store refuses each update of the version that it shows");
+        .stderr_contains("the store refuses each update of the version that it shows")
+        .stderr_contains("a proxy before this one must not change its ETags");
+}
+
+#[test]
+fn a_drift_state_that_the_store_does_not_take_is_an_error_with_what_to_do() {
+    let service = Service::start();
+    let bucket = OddServer::start(|line, _| match line.starts_with("PUT") {
+        true => (403, b"<Error><Code>AccessDenied</Code></Error>".to_vec()),
+        false => (404, b"<Error><Code>NoSuchKey</Code></Error>".to_vec()),
+    });
+    let stage = Stage::stack(&service, "shop").file("a.yaml", &definition("shop/a", 80)).applied(".");
+    let stage = bucket.variables().into_iter().fold(stage, |stage, (name, value)| stage.env(name, &value));
+    let ran = stage.run("drift .");
+    ran.code(1).stdout_contains("In sync").stderr_contains("permission denied: AccessDenied");
+    ran.stderr_contains("the page \"Keep the state in a bucket\" lists the permissions that trueup needs");
 }
 
 #[test]

@@ -177,7 +177,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
             // The verdict is known, so it is reported before the command fails.
             Err(error) => {
                 remember(&mut drift_state);
-                context.output.note_unwritten(error.to_string());
+                context.output.note_unwritten(error);
             }
         }
     }

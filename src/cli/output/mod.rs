@@ -51,7 +51,7 @@ struct StackOutput {
 #[derive(Debug, Default)]
 struct CommandProgress {
     /// Why the answer is not whole.
-    failed: Option<String>,
+    failed: Option<CommandError>,
     /// What was changed on the service, where something was.
     changed: Option<String>,
     /// An answer was written, or begun.
@@ -240,7 +240,7 @@ impl Output {
         self.leave_files();
         for WrittenReport { format, path } in files {
             if let Err(error) = into(path, report, *format, view) {
-                self.note_unwritten(error.to_string());
+                self.note_unwritten(error);
             }
         }
     }
@@ -255,7 +255,7 @@ impl Output {
 
     fn answered(&self, written: Result<WriteStatus>) {
         if let Err(error) = written {
-            locked(&self.progress).failed.get_or_insert(error.to_string());
+            self.note_unwritten(error);
         }
     }
 
@@ -266,8 +266,8 @@ impl Output {
     }
 
     /// Notes that something which the call asked for could not be written: an error at the end of the command.
-    pub fn note_unwritten(&self, reason: String) {
-        locked(&self.progress).failed.get_or_insert(reason);
+    pub fn note_unwritten(&self, error: CommandError) {
+        locked(&self.progress).failed.get_or_insert(error);
     }
 
     /// Notes that the command changed something on the service: `what` is a hint of an error that follows.
@@ -281,14 +281,15 @@ impl Output {
             let mut progress = locked(&self.progress);
             (progress.failed.take(), progress.changed.take(), progress.answered)
         };
-        let Some(reason) = failed else {
+        let Some(mut error) = failed else {
             if !answered && ending != ExitStatus::Done {
                 self.answer_error(&CommandError::new(ending, anyhow::anyhow!(ending.as_str())));
             }
             return ending;
         };
         let ending = ending.without_answer(changed.is_some());
-        let error = CommandError::new(ending, anyhow::anyhow!(reason)).hint_each(changed);
+        error.status = ending;
+        let error = error.hint_each(changed);
         self.error(&error);
         let document = report::error::json(&error.report());
         self.answer_in_files(|out| out.write_all(document.as_bytes()));
@@ -375,7 +376,7 @@ impl Output {
         let files = std::mem::take(&mut locked(&self.progress).files);
         for (path, mode) in files {
             if let Err(error) = file::replace(&path, mode, &write) {
-                self.note_unwritten(format!("cannot write the document of the call: {error}"));
+                self.note_unwritten(error!(Failed, "cannot write the document of the call: {error}"));
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::cli::args::WrittenReport;
 use crate::cli::stacks::fleet::file_stem;
-use crate::cli::{Context, ExitStatus, Result, file, settings};
+use crate::cli::{CommandError, Context, ExitStatus, Result, file, settings};
 use crate::file::FileMode;
 use crate::journal;
 use crate::model::RunId;
@@ -55,7 +55,10 @@ pub fn write(context: &Context, files: &[WrittenReport], run: &RunId) {
         let record = journal::find(store, &run.to_string()).map_err(|error| settings::store_failed(context, error))?;
         Ok(RunDocument::of(&record, None))
     });
-    let note = |error| context.output.note_unwritten(format!("cannot write the document of the run: {error}"));
+    let note = |error: CommandError| {
+        let unwritten = error!(Failed, "cannot write the document of the run: {error}");
+        context.output.note_unwritten(unwritten.hint_each(error.hints));
+    };
     let document = match read {
         Ok(document) => document,
         Err(error) => return note(error),

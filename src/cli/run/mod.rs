@@ -272,7 +272,7 @@ impl<'a> PendingRun<'a> {
     fn keep(&self, journal: &Journal, outcome: &mut Outcome) {
         outcome.unrecorded = journal.is_removed();
         if let Some(error) = journal.failure() {
-            self.context.output.note_unwritten(format!("the record of the run is not complete: {error}"));
+            self.context.output.note_unwritten(error!(Failed, "the record of the run is not complete: {error}"));
         }
         document::write(self.context, &self.decision.write, &outcome.run);
     }
