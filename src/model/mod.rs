@@ -40,7 +40,7 @@ pub use live::{ListRead, Live, LiveItem, LiveObject, ReferredDelete, RelatedObje
 pub use object::{Object, StringMap};
 pub use ownership::{
     APPLIED, AppliedFields, COMMIT_DIGITS, Cause, LONGEST_RUN, Ownership, PROTECT, RUN_PENDING, STACK, WrittenFor,
-    is_ownership_annotation,
+    is_ownership_annotation, protects,
 };
 pub use problem::{Problem, Segment};
 pub use rules::{LONGEST_ANNOTATION, check, warnings};

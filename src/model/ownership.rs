@@ -103,10 +103,15 @@ pub fn is_ownership_annotation(annotation: &str) -> bool {
     annotation == STACK || annotation == APPLIED
 }
 
+/// Whether this value of [`PROTECT`] forbids the delete of an object. Any but `false` does.
+pub fn protects(value: &str) -> bool {
+    !value.trim().eq_ignore_ascii_case("false")
+}
+
 impl Object {
-    /// Whether a person forbids its delete. Any value but `false` does.
+    /// Whether a person forbids its delete.
     pub fn is_protected(&self) -> bool {
-        self.annotations.get(PROTECT).is_some_and(|value| !value.trim().eq_ignore_ascii_case("false"))
+        self.annotations.get(PROTECT).is_some_and(|value| protects(value))
     }
 }
 

@@ -94,6 +94,34 @@ fn a_conflict_about_what_no_definition_names_says_that_a_new_plan_keeps_it() {
 }
 
 #[test]
+fn a_conflict_of_a_delete_does_not_say_that_a_new_plan_reverts_what_blocks_it() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nguards: {percent: 100}\n")
+        .file("a.yaml", &definition("shop/a", 80))
+        .file("b.yaml", &definition("shop/b", 80))
+        .file("c.yaml", &definition("shop/c", 80))
+        .applied(".");
+    for file in ["a.yaml", "b.yaml"] {
+        std::fs::remove_file(stage.path(file)).expect("a file");
+    }
+    stage.run("plan . -o ../plan.json --quiet").code(0);
+    for (name, annotation, value) in [("a", "trueup/protect", "true"), ("b", "trueup/protect", "false")] {
+        let mut live = service.get(&format!("shop/{name}"));
+        live["metadata"]["annotations"][annotation] = value.into();
+        let sent = json!({"metadata": live["metadata"], "spec": live["spec"]}).to_string();
+        let path = format!("/api/config/namespaces/shop/endpoints/{name}");
+        assert_eq!(service.send("PUT", &path, Some(&sent)).0, 200);
+    }
+    let refused = stage.run("apply ../plan.json --yes --quiet");
+    refused.code(6).stdout_contains("changed live only: a new plan blocks the delete");
+    refused.stdout_contains("changed live only: a new plan deletes it all the same").does_not_say("reverts it");
+    let plan = stage.run("plan .");
+    plan.code(0).stdout_contains("1 to delete").stdout_contains("it is protected (`trueup/protect`)");
+}
+
+#[test]
 fn a_conflict_about_a_list_has_a_row_for_each_value_that_changed() {
     let rule = |name: &str, action: &str| {
         format!(

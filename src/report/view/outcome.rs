@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{consents, settings, unread};
 use crate::kind;
-use crate::model::{Scope, grouped};
+use crate::model::{Field, PROTECT, Scope, grouped, protects};
 use crate::plan::{ActionKind, ApprovalError, Conflict, Note, PlanOrigin, ScopeRead, ScopeState, ThreeWay};
 use crate::report::Applied;
 use crate::report::facts::edits::{self, ThreeWayValue, unmistakable};
@@ -79,7 +79,7 @@ fn result<'a>(step: &'a ChangeStep, of: (&Outcome, &Plan), view: &TextView) -> B
         // Changes for which nothing was sent are listed together, by reason.
         _ if why_unsent(step).is_some() => Blocks::default(),
         ChangeResult::Done { .. } | ChangeResult::AlreadyDone | ChangeResult::Skipped { .. } => Blocks::default(),
-        ChangeResult::Conflict(conflict) => self::conflict(&step.key, conflict, of, view),
+        ChangeResult::Conflict(conflict) => self::conflict(step, conflict, of, view),
         ChangeResult::Referred { by } => {
             let by = Line::some_of(by.iter().map(ToString::to_string), NAMES);
             if step.action == ActionKind::Recreate {
@@ -115,8 +115,8 @@ fn unsent(outcome: &Outcome) -> Blocks<'_> {
     blocks
 }
 
-fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, of: (&Outcome, &Plan), view: &TextView) -> Blocks<'a> {
-    let (outcome, plan) = of;
+fn conflict<'a>(step: &'a ChangeStep, conflict: &'a Conflict, of: (&Outcome, &Plan), view: &TextView) -> Blocks<'a> {
+    let ((outcome, plan), endpoint) = (of, &step.key);
     let mut blocks = Blocks::default();
     blocks.labelled(Role::Wrong, "conflict", line![key(endpoint), " ", foreign(&conflict.reason)]);
     if conflict.ours_may_be_lost {
@@ -125,7 +125,7 @@ fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, of: (&Outcome, &Plan)
     // What trueup notes on an endpoint is nothing to decide about.
     let fields: Vec<&ThreeWay> = conflict.fields.iter().filter(|one| !one.field.is_ownership_annotation()).collect();
     if !fields.is_empty() {
-        blocks.section(three_way(endpoint, &fields, plan));
+        blocks.section(three_way(step, &fields, plan));
         blocks.gap();
     }
     let others = outcome.steps.iter().filter(|step| step.result.is_done()).count();
@@ -143,26 +143,26 @@ fn conflict<'a>(endpoint: &'a Key, conflict: &'a Conflict, of: (&Outcome, &Plan)
     blocks
 }
 
-fn three_way<'a>(key: &Key, fields: &[&'a ThreeWay], plan: &Plan) -> Table<'a> {
+fn three_way<'a>(step: &ChangeStep, fields: &[&'a ThreeWay], plan: &Plan) -> Table<'a> {
     let value = |field: &ThreeWay, value: &Json| {
-        let text = words(key.kind, &field.field, value);
+        let text = words(step.key.kind, &field.field, value);
         text.map_or_else(|| line!["(none)"], |text| line![code(unmistakable(Some(&text)).into_owned())])
     };
     let part = |text: &Option<String>| match text {
         Some(_) => line![code(unmistakable(text.as_deref()).into_owned())],
         None => line!["(none)"],
     };
-    let rows = |field: &&'a ThreeWay| match edits::three_way(key.kind, field).as_slice() {
+    let rows = |field: &&'a ThreeWay| match edits::three_way(step.key.kind, field).as_slice() {
         [] | [_] => {
             let [planned, now, wanted] = [&field.planned, &field.now, &field.wanted];
-            let whose = whose(key, field, plan, [planned != now, planned != wanted, now == wanted]);
+            let whose = whose(step, field, plan, [planned != now, planned != wanted, now == wanted]);
             let [planned, now, wanted] = [planned, now, wanted].map(|one| value(field, one));
             vec![[line![code(field.field.to_string())], planned, now, wanted, line![whose]]]
         }
         // Of a list or a group, three whole values cannot be compared by eye.
         parts => {
             let row = |ThreeWayValue { name, planned, now, wanted }: &ThreeWayValue| {
-                let whose = whose(key, field, plan, [planned != now, planned != wanted, now == wanted]);
+                let whose = whose(step, field, plan, [planned != now, planned != wanted, now == wanted]);
                 [line![code(name.clone())], part(planned), part(now), part(wanted), line![whose]]
             };
             parts.iter().map(row).collect()
@@ -173,12 +173,18 @@ fn three_way<'a>(key: &Key, fields: &[&'a ThreeWay], plan: &Plan) -> Table<'a> {
 }
 
 /// What to know of a value of `field` that is changed live, by the plan, and equally by both.
-fn whose(key: &Key, field: &ThreeWay, plan: &Plan, [theirs, ours, same]: [bool; 3]) -> &'static str {
+fn whose(step: &ChangeStep, field: &ThreeWay, plan: &Plan, [theirs, ours, same]: [bool; 3]) -> &'static str {
     match (theirs, ours) {
         (true, true) if same => "both made the same change",
         (true, true) => "changed on both sides: decide",
         (true, false) => match plan.source.origin {
-            PlanOrigin::Directory(_) if is_unnamed(key, field, plan) => {
+            PlanOrigin::Directory(_) if step.action == ActionKind::Delete => match &field.field {
+                Field::Annotation(key) if key == PROTECT && field.now.as_str().is_some_and(protects) => {
+                    "changed live only: a new plan blocks the delete"
+                }
+                _ => "changed live only: a new plan deletes it all the same",
+            },
+            PlanOrigin::Directory(_) if is_unnamed(&step.key, field, plan) => {
                 "changed live only, and not defined: a new plan keeps it; `pull --drift --unnamed` writes it"
             }
             PlanOrigin::Directory(_) => "changed live only: a new plan reverts it; `pull --drift` keeps it",
