@@ -95,7 +95,6 @@ impl Location {
         if url.port().is_some() {
             return Err(no_bucket());
         }
-        // No part of it is `.` or `..`, which a URL resolves.
         let prefix = url.path().trim_matches('/');
         for part in prefix.split('/').filter(|_| !prefix.is_empty()) {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
@@ -105,7 +104,12 @@ impl Location {
                 ));
             }
         }
-        Ok(Self { provider, bucket: bucket.to_owned(), account, prefix: prefix.to_owned() })
+        let location = Self { provider, bucket: bucket.to_owned(), account, prefix: prefix.to_owned() };
+        // A URL resolves the parts `.` and `..`, in each of their forms.
+        let (_, written) = rest.trim().trim_matches('/').split_once('/').unwrap_or_default();
+        let is_as_written = written.trim_matches('/') == prefix;
+        let what = || format!("the prefix of the URL has a part `.` or `..`, so that it means `{location}`: give that");
+        if is_as_written { Ok(location) } else { Err(what()) }
     }
 }
 
@@ -128,7 +132,6 @@ mod tests {
             ("s3://state", "s3://state"),
             ("gs://my-bucket/a", "gs://my-bucket/a"),
             ("s3://state/true-up_1.0/a=b", "s3://state/true-up_1.0/a=b"),
-            ("s3://state/a/../b", "s3://state/b"),
             ("az://box@account/a", "az://box@account/a"),
             ("az://box@account.blob.core.windows.net/a", "az://box@account/a"),
             ("az://box@account.BLOB.core.windows.net/a", "az://box@account/a"),
@@ -169,6 +172,23 @@ mod tests {
         ] {
             assert!(Location::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_prefix_that_a_url_resolves_is_refused_with_the_one_that_it_would_be() {
+        for (text, meant) in [
+            ("s3://state/../x", "s3://state/x"),
+            ("s3://state/a/../b", "s3://state/b"),
+            ("s3://state/a/./b/", "s3://state/a/b"),
+            ("s3://state/a/%2e%2E", "s3://state"),
+            ("az://box@account.blob.core.windows.net/a/../b", "az://box@account/b"),
+        ] {
+            let error = Location::parse(text).expect_err(text);
+            let expected =
+                format!("the prefix of the URL has a part `.` or `..`, so that it means `{meant}`: give that");
+            assert_eq!(error, expected, "{text}");
+        }
+        assert!(Location::parse("s3://state/a\n").is_ok(), "as a file has it");
     }
 
     #[test]
