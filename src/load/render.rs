@@ -94,9 +94,9 @@ impl Diagnostic {
         }
         let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() };
         let drawn = renderer.term_width(options.width).decor_style(DecorStyle::Ascii).hyperlink(false).render(&[group]);
-        // The sign of a path is drawn of a line without one, too.
-        let is_path = |line: &&str| uncoloured(line).trim() != ":::";
-        drawn.split_inclusive('\n').filter(is_path).collect()
+        // The sign of a path is drawn of a line without one, too, and the edge of a source where there is none.
+        let empty = if self.labels.is_empty() { "|" } else { ":::" };
+        drawn.split_inclusive('\n').filter(|line| uncoloured(line).trim() != empty).collect()
     }
 }
 

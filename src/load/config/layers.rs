@@ -199,7 +199,7 @@ impl<'i, 's> Layers<'i, 's> {
         if let Some(name) = chosen.filter(|name| !config.environments.contains_key(*name))
             && options.undefined_environment == UndefinedEnvironment::Refuse
         {
-            problems.push(no_environment(name, &config));
+            problems.push(no_environment(name, &config, self.root));
         }
         config
     }
@@ -294,12 +294,16 @@ pub(super) fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, own: &[&str]
 }
 
 /// The environment that was asked for is not there.
-fn no_environment(name: &str, config: &Config) -> Diagnostic {
+fn no_environment(name: &str, config: &Config, root: &Item<'_>) -> Diagnostic {
     let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
     let help = match names.as_slice() {
         [] => "no trueup.yaml in the directory or above it has `environments:`".to_owned(),
         names if name == EVERY_ENVIRONMENT => format!("this command is about one environment: {}", names.join(", ")),
         names => did_you_mean(name, names.iter().copied(), || format!("one of {}", names.join(", "))),
     };
-    Diagnostic::without_place(format!("there is no environment `{name}`"), help)
+    let what = format!("there is no environment `{name}`");
+    match root.entries().iter().find(|entry| entry.key == "environments" && !config.environments.is_empty()) {
+        Some(environments) => error(environments.key_at, what, &help),
+        None => Diagnostic::without_place(what, help),
+    }
 }

@@ -146,6 +146,22 @@ fn a_new_environment_has_the_defaults_of_all() {
 }
 
 #[test]
+fn an_environment_that_is_not_defined_is_an_error_where_they_are_defined() {
+    let wrong = |text: &str| {
+        let drawn = read(text, Some("nope")).expect_err("it is not defined");
+        let (message, below) = drawn.split_once('\n').expect("a line");
+        assert!(message.ends_with(" environment `nope`"), "{drawn}");
+        below.to_owned()
+    };
+    assert_eq!(
+        wrong("stack: shop\nenvironments:\n  dev: {}\n"),
+        " --> trueup.yaml:2:1\n  |\n2 | environments:\n  | ^^^^^^^^^^^^ one of dev\n"
+    );
+    // Without a place in a file, no edge of one is drawn.
+    assert_eq!(wrong("stack: shop\n"), " = help: no trueup.yaml in the directory or above it has `environments:`\n");
+}
+
+#[test]
 fn a_rule_to_ignore_without_its_object_or_field_is_an_error() {
     let problem = read("ignore: [{field: spec.port}]\n", None).expect_err("a rule of no object");
     assert!(problem.contains("`object` is missing") && problem.contains("trueup.yaml:1:10"), "{problem}");
