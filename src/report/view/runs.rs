@@ -271,7 +271,7 @@ pub fn nothing_to_resume<'a>(run: &'a RunId, plan: &Plan, view: &TextView) -> Li
 /// Which runs were removed.
 pub fn pruned(gone: &[RunId]) -> Line<'_> {
     let message = match gone {
-        [] => line!["no run was old enough to be removed"],
+        [] => line!["no run was removed"],
         [one] => line!["removed run ", code(one.as_str())],
         [first, .., last] => {
             line!["removed ", gone.len(), " runs, ", code(first.as_str()), " to ", code(last.as_str())]
