@@ -234,6 +234,7 @@ fn ports(range: &str) -> Option<usize> {
 fn said_of_amount(unit: Unit, value: &Json, amount: f64) -> String {
     match (unit, value) {
         (Unit::Number, Json::Number(number)) => format!("is {}", shortest(number)),
+        (Unit::Characters | Unit::Bytes, _) if amount == 0.0 => "is empty".to_owned(),
         (Unit::Characters, _) => format!("is {amount} characters long"),
         (Unit::Bytes, _) => format!("is {amount} bytes long"),
         (Unit::Items, _) => format!("has {amount} items"),

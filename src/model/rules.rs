@@ -81,24 +81,19 @@ fn texts(problems: &mut Vec<Problem>, metadata: &WireMetadata) {
             format!("at most {LONGEST_DESCRIPTION} bytes"),
         ));
     }
+    let fault = |of: &str, text: &str, longest: usize| {
+        let length = match text.chars().count() {
+            0 => "empty".to_owned(),
+            count => (count > longest).then(|| format!("{count} characters long"))?,
+        };
+        Some((format!("the annotation{of} is {length}"), format!("1 to {longest} characters")))
+    };
     for (key, value) in metadata.annotations.iter().flatten() {
-        let Some(value) = value else { continue };
-        let characters = key.chars().count();
-        if characters == 0 || characters > LONGEST_ANNOTATION_KEY {
-            problems.push(Problem::key(
-                entry("annotations", key),
-                format!("the annotation's key is {characters} characters long"),
-                format!("1 to {LONGEST_ANNOTATION_KEY} characters"),
-            ));
-        }
-        let characters = value.chars().count();
-        if characters == 0 || characters > LONGEST_ANNOTATION {
-            problems.push(Problem::value(
-                entry("annotations", key),
-                format!("the annotation `{key}` is {characters} characters long"),
-                format!("1 to {LONGEST_ANNOTATION} characters"),
-            ));
-        }
+        let (Some(value), at) = (value, || entry("annotations", key)) else { continue };
+        let key_fault = fault("'s key", key, LONGEST_ANNOTATION_KEY);
+        let value_fault = fault(&format!(" `{key}`"), value, LONGEST_ANNOTATION);
+        problems.extend(key_fault.map(|(what, rule)| Problem::key(at(), what, rule)));
+        problems.extend(value_fault.map(|(what, rule)| Problem::value(at(), what, rule)));
     }
     for (key, value) in metadata.labels.iter().flatten() {
         let Some(value) = value else { continue };
@@ -117,8 +112,29 @@ fn texts(problems: &mut Vec<Problem>, metadata: &WireMetadata) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::kind::{self, Part};
+
+    #[test]
+    fn what_is_empty_is_not_said_to_have_a_length() {
+        let texts_of = |key: &str, value: &str| {
+            let annotations = BTreeMap::from([(key.to_owned(), Some(value.to_owned()))]);
+            let mut problems = Vec::new();
+            texts(&mut problems, &WireMetadata { annotations: Some(annotations), ..WireMetadata::default() });
+            problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>()
+        };
+        assert_eq!(texts_of("trueup/protect", ""), ["the annotation `trueup/protect` is empty"]);
+        assert_eq!(texts_of("", "x"), ["the annotation's key is empty"]);
+        let key = "k".repeat(LONGEST_ANNOTATION_KEY + 1);
+        assert_eq!(texts_of(&key, "x"), ["the annotation's key is 65 characters long"]);
+        assert!(texts_of("a", "x").is_empty());
+        let annotations = kind::metadata().field("annotations").expect("a field");
+        for (_, rule) in &annotations.rules {
+            assert_eq!(rule.broken(annotations, &"".into()).as_deref(), Some("is empty"));
+        }
+    }
 
     #[test]
     fn the_description_of_metadata_has_the_bounds_of_the_rules() {
