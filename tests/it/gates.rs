@@ -201,6 +201,12 @@ fn more_security_events_than_allowed_in_the_last_minutes_refuse_an_apply_and_so_
     let both = gated_with("block", 1);
     both.code(6).stderr_contains("gate `ddos`: 1 open DDoS event: `flood`").stderr_contains("set `gates.ddos: warn`");
     both.stderr_contains("gate `events`: 2 security events").stderr_contains("set `gates.events: warn`");
+    both.stderr_contains("to apply anyway: set `gates.ddos: warn` and set `gates.events: warn`, and plan again");
+    // To loosen the other one is not enough.
+    stage.write("../policy.yaml", "gates: {ddos: block}\n");
+    let one_is_fixed = stage.run("apply . --yes --quiet --policy ../policy.yaml");
+    one_is_fixed.code(6).stderr_contains("the policy says `gates.ddos: block`, which no setting loosens");
+    one_is_fixed.stderr_contains("gate `events`: 2 security events").does_not_say("to apply anyway");
     service.misbehave("rules: [{operation: '*event*', status: {code: 403}}]");
     gated(2).code(6).stderr_contains("gate `events`: the security events are unknown: ");
     assert_eq!(service.requests("PUT"), 0);

@@ -148,20 +148,21 @@ impl<'a> PendingRun<'a> {
         }
         let texts: Vec<String> = blocking.iter().map(ToString::to_string).collect();
         let gates: BTreeSet<&str> = blocking.iter().map(|finding| finding.gate).collect();
-        let hints = gates.into_iter().map(|gate| match policy::blocks(context, gate) {
-            true => format!("the policy says `gates.{gate}: block`, which no setting loosens"),
-            false => {
-                let setting = format!("gates.{gate}");
-                // Where the base blocks as well, it is not among the changes.
-                let is_own = |change: &SettingChange| {
-                    change.setting == setting && change.base.as_ref().is_some_and(|base| !base.starts_with("block"))
-                };
-                let has_base = plan.source.base.is_some() && !plan.setting_changes.iter().any(is_own);
-                let first = if has_base { ", at the base first" } else { "" };
-                format!("to apply anyway: set `{setting}: warn`{first}, and plan again")
-            }
+        let (fixed, set): (Vec<&str>, Vec<&str>) = gates.into_iter().partition(|gate| policy::blocks(context, gate));
+        let set = set.into_iter().map(|gate| {
+            let setting = format!("gates.{gate}");
+            // Where the base blocks as well, it is not among the changes.
+            let is_own = |change: &SettingChange| {
+                change.setting == setting && change.base.as_ref().is_some_and(|base| !base.starts_with("block"))
+            };
+            let has_base = plan.source.base.is_some() && !plan.setting_changes.iter().any(is_own);
+            format!("set `{setting}: warn`{}", if has_base { ", at the base first" } else { "" })
         });
-        Err(error!(Refused, "{}", texts.join("; ")).hint("nothing was sent").hint_each(hints))
+        // Each that blocks is enough to refuse it.
+        let set = set.collect::<Vec<_>>().join(" and ");
+        let anyway = fixed.is_empty().then(|| format!("to apply anyway: {set}, and plan again"));
+        let fixed = fixed.iter().map(|gate| format!("the policy says `gates.{gate}: block`, which no setting loosens"));
+        Err(error!(Refused, "{}", texts.join("; ")).hint("nothing was sent").hint_each(fixed.chain(anyway)))
     }
 
     /// Makes the changes of the approved plan. Where it `is_later`, because a person was asked or other stacks were applied
