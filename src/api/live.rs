@@ -332,14 +332,18 @@ pub(super) fn assemble(
     }
     let (kind, message, mut unknown) = (key.kind, key.kind.message(), Vec::new());
     let secrets = kind::sealed::places(message, &spec);
+    let add_namespaces = |spec: &mut Json| {
+        if message.refers() {
+            kind::add_namespaces(message, spec, key.namespace.as_str());
+        }
+    };
     let without_unknown = |_| {
         let mut tree = again();
         strip(message, &mut tree, &mut "spec".to_owned(), &mut unknown);
+        add_namespaces(&mut tree);
         Spec::live(kind, tree)
     };
-    if !kind.is_whole() && message.refers() {
-        kind::add_namespaces(message, &mut spec, key.namespace.as_str());
-    }
+    add_namespaces(&mut spec);
     // What the description does not know is looked for where the spec cannot be read with it.
     let spec = match Spec::live(kind, spec).or_else(without_unknown) {
         Ok(spec) => spec,

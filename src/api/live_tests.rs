@@ -331,7 +331,8 @@ fn the_newer_and_the_deprecated_fields_are_held() {
     let unit = |name: &str| spec.endpoint.spec.unit(name);
     assert_eq!(unit("target"), json!({"dns_name_advanced": {"name": "a.b", "strict_ttl": {}}}));
     assert_eq!(unit("snat_pool"), json!({"snat_pool": {"ipv6_prefixes": ["2001:db8::/32"]}}));
-    let site = json!({"ref": [{"name": "ce01"}], "refs": [{"name": "blue"}, {"name": "red"}],
+    let networks = ["blue", "red"].map(|name| json!({"name": name, "namespace": "shop"}));
+    let site = json!({"ref": [{"name": "ce01", "namespace": "system"}], "refs": networks,
         "network_type": "VIRTUAL_NETWORK_MANAGEMENT", "disable_internet_vip": {}});
     assert_eq!(unit("where"), json!({ "site": site }));
 }

@@ -15,23 +15,26 @@ pub fn without_fills(spec: &Message, mut value: Json, tenant: Option<&str>) -> J
     value
 }
 
-/// Adds to the spec of an object of `namespace` what its references leave out: the namespace of the object itself.
+/// Adds to the spec of an object of `namespace` what its references leave out: the namespace of the object itself, or the one
+/// of all that a field refers to.
 pub fn add_namespaces(spec: &Message, value: &mut Json, namespace: &str) {
-    each_reference(spec, value, &|reference| {
-        let is_set = |key: &str| reference.get(key).is_some_and(|value| !is_zero(value));
-        if is_set("name") && !is_set("namespace") {
-            reference.insert("namespace".to_owned(), namespace.into());
-        }
-    });
+    each_reference(spec, value, None, &|reference, of_field| add_namespace(reference, of_field.unwrap_or(namespace)));
 }
 
-/// A message without what says nothing, and with the namespaces that its references leave out: that of the object, or, where
-/// that is not known, with none.
-pub(super) fn comparable(message: &Message, mut value: Json, namespace: Option<&str>) -> Json {
-    match namespace {
-        Some(namespace) => add_namespaces(message, &mut value, namespace),
-        None => each_reference(message, &mut value, &|reference| _ = reference.remove("namespace")),
+fn add_namespace(reference: &mut Map<String, Json>, namespace: &str) {
+    let is_set = |key: &str| reference.get(key).is_some_and(|value| !is_zero(value));
+    if is_set("name") && !is_set("namespace") {
+        reference.insert("namespace".to_owned(), namespace.into());
     }
+}
+
+/// A message in the value of `field` without what says nothing, and with the namespaces that its references leave out: that of
+/// the object, or, where that is not known, with none.
+pub(super) fn comparable(field: &Field, message: &Message, mut value: Json, namespace: Option<&str>) -> Json {
+    each_reference(message, &mut value, field.namespace, &|reference, of_field| match namespace {
+        Some(namespace) => add_namespace(reference, of_field.unwrap_or(namespace)),
+        None => _ = reference.remove("namespace"),
+    });
     if let Json::Object(keys) = &mut value {
         tidy(message, keys, Zeros::Dropped);
     }
@@ -40,19 +43,22 @@ pub(super) fn comparable(message: &Message, mut value: Json, namespace: Option<&
 
 /// A spec whose references name objects and none of their lives: the uid is what the service fills.
 pub fn without_uids(spec: &Message, mut value: Json) -> Json {
-    each_reference(spec, &mut value, &|reference| _ = reference.remove("uid"));
+    each_reference(spec, &mut value, None, &|reference, _| _ = reference.remove("uid"));
     value
 }
 
-/// Does something to each reference in a message.
-fn each_reference(message: &Message, value: &mut Json, of: &dyn Fn(&mut Map<String, Json>)) {
+/// What is done to a reference, with the namespace of all that its field refers to.
+type ReferenceEdit<'e> = &'e dyn Fn(&mut Map<String, Json>, Option<&'static str>);
+
+/// Does it to each reference in a message of a field of which that is the namespace.
+fn each_reference(message: &Message, value: &mut Json, of_field: Option<&'static str>, of: ReferenceEdit<'_>) {
     let Json::Object(entries) = value else { return };
     if message.is_reference {
-        return of(entries);
+        return of(entries, of_field);
     }
     for (key, value) in entries {
         if let Some(field) = message.field(key) {
-            each_message_mut(field, value, &mut |below, value| each_reference(below, value, of));
+            each_message_mut(field, value, &mut |below, value| each_reference(below, value, field.namespace, of));
         }
     }
 }
@@ -132,6 +138,7 @@ pub(super) fn digested_below<'v>(message: &Message, keys: Keys<'v>, namespace: &
 
 fn digested_in<'v>(field: &Field, value: &'v Json, namespace: &str) -> Digested<'v> {
     let Some(message) = field.message() else { return Digested::Value(value) };
+    let namespace = field.namespace.filter(|_| message.is_reference).unwrap_or(namespace);
     let below = |value: &'v Json| match value {
         Json::Object(keys) => Digested::Map(digested_below(message, Keys::All(keys), namespace)),
         value => Digested::Value(value),

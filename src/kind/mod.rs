@@ -552,7 +552,7 @@ impl Field {
     /// any namespace of a reference may be it.
     pub fn canonical<'v>(&self, item: &'v Json, namespace: Option<&str>) -> Cow<'v, Json> {
         if let (Some(message), Json::Object(_)) = (self.message(), item) {
-            return Cow::Owned(fills::comparable(message, item.clone(), namespace));
+            return Cow::Owned(fills::comparable(self, message, item.clone(), namespace));
         }
         let canonical = item.as_str().and_then(|text| form::canonical(self.form()?, text));
         canonical.map_or(Cow::Borrowed(item), |text| Cow::Owned(text.into()))

@@ -173,9 +173,7 @@ pub(super) fn assembled(
     let mut found = model::check(kind, &metadata);
     found.extend(names(&metadata, kind));
     let mut spec = spec.unwrap_or_default();
-    if !kind.is_whole() {
-        kind::add_namespaces(kind.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
-    }
+    kind::add_namespaces(kind.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
     found.extend(rules::check(config, &metadata));
     let object = metadata.written(kind, spec);
     found.extend(object.iter().flat_map(|object| rules::check_room(config, object)));

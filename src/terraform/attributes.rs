@@ -26,9 +26,7 @@ pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<
     if let Some(problem) = check(kind, &metadata).into_iter().next() {
         return Err(problem.message);
     }
-    if !kind.is_whole() {
-        kind::add_namespaces(kind.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
-    }
+    kind::add_namespaces(kind.message(), &mut spec, metadata.namespace.as_deref().unwrap_or_default());
     metadata.written(kind, spec)
 }
 

@@ -60,6 +60,7 @@ mod pulled;
 mod query;
 #[cfg(unix)]
 mod readme;
+mod references;
 mod rehearse;
 mod requests;
 mod resumed;

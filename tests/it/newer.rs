@@ -36,7 +36,7 @@ fn newer_and_deprecated_fields_are_applied_shown_and_pulled_again() {
         .stdout_contains("deprecated")
         .stdout_contains("strict_ttl")
         .stdout_contains("2001:db8::/48")
-        .stdout_contains("spec.where.site.refs[1]                red\n");
+        .stdout_contains("spec.where.site.refs[1]                shop/red\n");
     stage.run("apply --yes --quiet").code(0);
     let spec = service.get("shop/networks")["spec"].clone();
     assert_eq!(spec["snat_pool"]["snat_pool"]["ipv6_prefixes"], json!(["2001:db8::/48"]));
