@@ -41,6 +41,10 @@ const MOST_GOING_LOOKS: u32 = 7;
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
 const NO_JOURNAL: &str = "the journal could not be written, so nothing more is sent";
 
+/// What became of a recreate whose create was not made, by the last look.
+const DELETED: &str = "deleted, and not created again";
+const STILL_THERE: &str = "its delete was confirmed, and it is still there";
+
 /// How far an earlier run got with a change, and the names of the runs that wrote it.
 pub(super) type EarlierProgress<'a> = (ChangeProgress<'a>, &'a [RunId]);
 
@@ -74,8 +78,8 @@ struct Progress<'a> {
     /// Stored, and not sent yet.
     stored: Option<Intent>,
     old_looks: u32,
-    /// The delete of a recreate is made.
-    has_deleted: bool,
+    /// The delete of a recreate is made: what is said where the create is not.
+    half: Option<&'static str>,
     going_looks: u32,
     /// How the last try ended.
     last: String,
@@ -201,15 +205,19 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             refused: AttemptHistory::default(),
             stored: None,
             old_looks: 0,
-            has_deleted: false,
+            half: None,
             going_looks: 0,
             last: "an earlier run may have sent it".to_owned(),
             requests,
         };
         loop {
             let wait = match self.attempt(&mut progress).await {
-                NextStep::Over(result) if progress.has_deleted => return half_made(result),
-                NextStep::Over(result) => return undecided(result, progress.may_be_made),
+                NextStep::Over(result) => {
+                    return match progress.half {
+                        Some(half) => half_made(result, half),
+                        None => undecided(result, progress.may_be_made),
+                    };
+                }
                 NextStep::Again(wait) => wait,
             };
             self.unless_stopped(self.options.pace.wait(wait)).await;
@@ -252,6 +260,14 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         let turn = self.service.turn(if matches!(action, Action::Delete { .. }) { 2 } else { 1 }).await;
         let now = turn.read(key).await.map_err(|unread| progress.unread(unread))?;
         let at = self.options.clock.now();
+        progress.tried.iter_mut().for_each(|tried| tried.is_unread = false);
+        let is_there = matches!((action, &now), (Action::Recreate { before, .. }, CurrentState::Object(seen))
+            if seen.live.uid == before.uid);
+        // What a confirmed delete is about is never deleted again: such a read lags, or the delete takes time.
+        if progress.half.is_some() && is_there {
+            return Err(self.wait_until_gone(progress));
+        }
+        progress.half = progress.half.map(|_| DELETED);
         self.settle(progress, &now, &turn).await?;
         let write = match action {
             Action::Create { .. } => decide::create_after_read(progress.target, &now)?,
@@ -261,7 +277,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             Action::Delete { before, referrers } => self.delete(progress, (before, referrers), (&now, &turn)).await?,
             Action::Recreate { before, .. } => match &now {
                 // The object as it was is there.
-                CurrentState::Object(seen) if seen.live.uid == before.uid => match seen.live.deleting {
+                CurrentState::Object(seen) if is_there => match seen.live.deleting {
                     true => return Err(self.wait_until_gone(progress)),
                     false => self.delete(progress, (before, &[]), (&now, &turn)).await?,
                 },
@@ -289,6 +305,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
     fn wait_until_gone(&self, progress: &mut Progress<'_>) -> NextStep {
         const GOING: &str = "its delete takes time";
         progress.going_looks += 1;
+        progress.half = progress.half.map(|_| STILL_THERE);
         if progress.going_looks == MOST_GOING_LOOKS {
             return NextStep::Over(ChangeResult::Failed { reason: GOING.to_owned() });
         }
@@ -389,7 +406,6 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         let Progress { target, earlier, tried, may_be_made, sent, last, .. } = progress;
         let (target, may_be_made) = (*target, *may_be_made);
         let Some(tried) = tried else { return Ok(()) };
-        tried.is_unread = false;
         let TriedWrite { write, answer, .. } = &*tried;
         let doubt = SentWrite { target, earlier, write, answer: *answer, may_be_made };
         let (is_plainly_refused, has_moved) =
@@ -478,7 +494,7 @@ impl Progress<'_> {
 
     /// The delete of a recreate is made: the create is left, of which nothing was sent.
     fn deleted(&mut self) {
-        (self.has_deleted, self.may_be_made, self.sent, self.tried) = (true, false, 0, None);
+        (self.half, self.may_be_made, self.sent, self.tried) = (Some(DELETED), false, 0, None);
     }
 
     /// What becomes of a change whose object cannot be read.
@@ -561,11 +577,9 @@ fn is_half(change: &Change, write: &Intent) -> bool {
 }
 
 /// The result of a recreate whose delete was made: without the create it is in doubt, so that a resume finishes it.
-fn half_made(result: ChangeResult) -> ChangeResult {
+fn half_made(result: ChangeResult, half: &str) -> ChangeResult {
     match undecided(result, true) {
-        ChangeResult::InDoubt { reason } => {
-            ChangeResult::InDoubt { reason: format!("deleted, and not created again: {reason}") }
-        }
+        ChangeResult::InDoubt { reason } => ChangeResult::InDoubt { reason: format!("{half}: {reason}") },
         ChangeResult::AlreadyDone => {
             ChangeResult::Done { confirmation: Confirmation::Unguarded, by_reading: true, adopted: false }
         }

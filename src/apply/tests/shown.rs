@@ -239,9 +239,12 @@ fn recreating() -> Bench {
     bench
 }
 
+fn writes(bench: &Bench) -> Vec<String> {
+    bench.log().into_iter().filter(|line| !line.starts_with("GET")).collect()
+}
+
 #[test]
 fn a_recreate_waits_for_the_end_of_its_delete_a_bounded_number_of_times() {
-    let writes = |bench: &Bench| bench.log().into_iter().filter(|line| !line.starts_with("GET")).collect::<Vec<_>>();
     let bench = recreating();
     bench.state().deletes_take = 3;
     assert_eq!(words(&bench.run()), ["done"]);
@@ -254,13 +257,71 @@ fn a_recreate_waits_for_the_end_of_its_delete_a_bounded_number_of_times() {
     let recorder = Kept1::default();
     let outcome = bench.recorded("run-1", &recorder);
     assert_eq!(word(result(&outcome, "c")), "in_doubt");
-    assert_eq!(reason(result(&outcome, "c")), "deleted, and not created again: its delete takes time");
+    assert_eq!(reason(result(&outcome, "c")), format!("{STILL_THERE}: its delete takes time"));
     assert_eq!(writes(&bench)[..2], ["REFERRERS c", "DELETE c"]);
     // A resume finishes it once it is gone.
     let record = bench.record("run-1", recorder);
     bench.state().lags.clear();
     let again = bench.resumed("run-2", &record, &Kept1::default());
     assert!(result(&again, "c").is_done(), "{again:?}");
+    assert_eq!(bench.port("c"), Some(json!(2)));
+}
+
+const STILL_THERE: &str = "its delete was confirmed, and it is still there";
+
+#[test]
+fn a_recreate_never_sends_a_confirmed_delete_again_however_long_reads_show_the_object_as_it_was() {
+    // Reads lag.
+    let bench = recreating();
+    bench.state().lags.insert(key("c"), (Lag::Old, 3));
+    assert_eq!(words(&bench.run()), ["done"]);
+    assert_eq!(writes(&bench), ["REFERRERS c", "DELETE c", "POST c", "LIST list"]);
+    assert_eq!(bench.port("c"), Some(json!(2)));
+    assert_eq!(bench.waits.lock().expect("unpoisoned").len(), 3);
+
+    // The service says yes, and keeps the object.
+    let bench = recreating();
+    bench.state().lags.insert(key("c"), (Lag::Old, 1_000));
+    let recorder = Kept1::default();
+    let outcome = bench.recorded("run-1", &recorder);
+    assert_eq!(word(result(&outcome, "c")), "in_doubt");
+    assert_eq!(reason(result(&outcome, "c")), format!("{STILL_THERE}: its delete takes time"));
+    assert_eq!(writes(&bench)[..2], ["REFERRERS c", "DELETE c"]);
+    assert_eq!(bench.log().iter().filter(|line| *line == "DELETE c").count(), 1);
+    // A resume sends it once more, and waits in the same way.
+    let record = bench.record("run-1", recorder);
+    {
+        let mut state = bench.state();
+        let kept = state.old[&key("c")].clone();
+        state.objects.insert(key("c"), kept);
+    }
+    let recorder = Kept1::default();
+    let again = bench.resumed("run-2", &record, &recorder);
+    assert_eq!(reason(result(&again, "c")), format!("{STILL_THERE}: its delete takes time"));
+    assert_eq!(bench.log().iter().filter(|line| *line == "DELETE c").count(), 2);
+    let record = bench.record("run-2", recorder);
+    bench.state().lags.clear();
+    assert!(result(&bench.resumed("run-3", &record, &Kept1::default()), "c").is_done());
+    assert_eq!(bench.port("c"), Some(json!(2)));
+
+    // A person interrupts the delete, or the wait. GET, REFERRERS, DELETE, GET
+    for (at, what) in [(2, "deleted, and not created again"), (3, STILL_THERE)] {
+        let bench = recreating();
+        bench.state().lags.insert(key("c"), (Lag::Old, 1_000));
+        bench.state().faults.insert(at, Fault::Interrupt);
+        assert_eq!(reason(result(&bench.run(), "c")), format!("{what}: the run was interrupted"));
+        assert_eq!(writes(&bench), ["REFERRERS c", "DELETE c"]);
+    }
+}
+
+#[test]
+fn a_read_that_lags_behind_the_delete_of_a_recreate_says_nothing_of_its_create() {
+    // GET, REFERRERS, DELETE, GET, POST, GET
+    let bench = recreating();
+    bench.state().of_writes.insert(key("c"), [None, Some(Fault::CutAfter)].into());
+    bench.state().faults.insert(5, Fault::Act);
+    bench.state().act = Some(|state| state.lags.extend([(key("c"), (Lag::Old, 2))]));
+    assert_eq!(words(&bench.run()), ["done by reading"]);
     assert_eq!(bench.port("c"), Some(json!(2)));
 }
 
