@@ -103,6 +103,7 @@ struct TriedWrite {
 /// A look at an object, and the write that goes by it.
 struct Look<T> {
     turn: T,
+    /// From when it counts.
     at: Timestamp,
     write: DecidedWrite,
 }
@@ -258,8 +259,9 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
     async fn look(&self, progress: &mut Progress<'_>) -> Result<Look<S::Turn<'_>>, NextStep> {
         let Change { key, action, .. } = progress.target.change;
         let turn = self.service.turn(if matches!(action, Action::Delete { .. }) { 2 } else { 1 }).await;
+        let asked = self.options.clock.now();
         let now = turn.read(key).await.map_err(|unread| progress.unread(unread))?;
-        let at = self.options.clock.now();
+        let answered = self.options.clock.now();
         progress.tried.iter_mut().for_each(|tried| tried.is_unread = false);
         let is_there = matches!((action, &now), (Action::Recreate { before, .. }, CurrentState::Object(seen))
             if seen.live.uid == before.uid);
@@ -286,7 +288,14 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 }
             },
         };
-        Ok(Look { turn, at, write })
+        // The service itself refuses a second create, and a replace of another version. An answer to anything else can be as
+        // old as its request.
+        let is_guarded = match &write {
+            (WriteRequest::Create { .. }, _) => true,
+            (WriteRequest::Replace { .. }, Some(before)) => before.resource_version.is_some(),
+            _ => false,
+        };
+        Ok(Look { turn, at: if is_guarded { answered } else { asked }, write })
     }
 
     /// The delete of an object to which nothing refers but what was named.
@@ -515,7 +524,7 @@ impl Progress<'_> {
             return NextStep::Again(Duration::ZERO);
         }
         let (seconds, times) = (LOOK_LASTS.as_secs(), MOST_OLD_LOOKS);
-        let reason = format!("not sent: more than {seconds} s passed after each of {times} reads of it");
+        let reason = format!("not sent: more than {seconds} s passed since each of {times} reads of it began");
         NextStep::Over(ChangeResult::Failed { reason })
     }
 

@@ -345,16 +345,20 @@ impl ObjectService for Fake {
 
 impl WriteTurn for FakeTurn<'_> {
     async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
-        self.0.request(Operation::ObjectGet, "GET", key, |state| {
+        let answer = self.0.request(Operation::ObjectGet, "GET", key, |state| {
             let seen = if state.written.contains(key) { state.seen(key) } else { state.objects.get(key).cloned() };
             Ok(seen.map_or(CurrentState::Absent, |object| State::current(&object)))
-        })
+        });
+        self.0.script.waits(Wait::Answer);
+        answer
     }
 
     async fn referrers(&self, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
-        self.0.request(Operation::ObjectGet, "REFERRERS", key, |state| {
+        let answer = self.0.request(Operation::ObjectGet, "REFERRERS", key, |state| {
             Ok(state.referrers.get(key).cloned().unwrap_or_default())
-        })
+        });
+        self.0.script.waits(Wait::Answer);
+        answer
     }
 
     async fn send(self, write: &Intent, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {

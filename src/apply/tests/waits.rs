@@ -10,6 +10,8 @@ use super::*;
 pub(super) enum Wait {
     /// For the limits of the service.
     Turn,
+    /// For the answer to a read, which the service has given.
+    Answer,
     /// For the disk.
     Journal,
     /// For a connection.
@@ -39,6 +41,8 @@ pub(super) struct Script {
     act: Mutex<Option<(usize, Act, &'static str)>>,
     /// That wait is long.
     is_long: AtomicBool,
+    /// Every answer to a read takes longer than what a look lasts.
+    is_slow: AtomicBool,
     stop: Mutex<Option<watch::Sender<bool>>>,
     waits: Mutex<Vec<Wait>>,
     seconds: AtomicI64,
@@ -62,6 +66,9 @@ impl Script {
         let mut waits = self.waits.lock().expect("unpoisoned");
         let number = waits.len();
         waits.push(wait);
+        if wait == Wait::Answer && self.is_slow.load(Ordering::Relaxed) {
+            self.seconds.fetch_add(10, Ordering::Relaxed);
+        }
         let Some((_, act, name)) = self.act.lock().expect("unpoisoned").filter(|(at, ..)| *at == number) else {
             return;
         };
@@ -175,7 +182,7 @@ fn nothing_that_waited_is_written_by_what_was_known_before_the_wait() {
             for (at, wait) in waits[..=of_writes].iter().enumerate() {
                 for (act, is_long) in acts.iter().flat_map(|act| [(*act, true), (*act, false)]) {
                     // Within the time that a look lasts the write goes by it.
-                    let goes_by_its_look = !is_long && matches!(wait, Wait::Journal | Wait::Connection);
+                    let goes_by_its_look = !is_long && matches!(wait, Wait::Answer | Wait::Journal | Wait::Connection);
                     if goes_by_its_look && !matches!(act, Act::Nothing | Act::LoseLock | Act::Stop) {
                         continue;
                     }
@@ -233,5 +240,32 @@ fn a_disk_that_is_always_slow_ends_in_a_failure_and_not_in_a_write_by_an_old_loo
         let kept = recorder.kept.lock().expect("unpoisoned");
         let intents = kept.iter().filter(|kept| matches!(kept, RunEntry::Intent(_))).count();
         assert_eq!(intents, 1, "an intent that still says what is to be sent is used again");
+    }
+}
+
+#[test]
+fn a_read_that_is_always_slow_ends_what_no_version_guards_and_nothing_else() {
+    let begun = Bench::new();
+    let cases = [("a", true, true), ("c", true, true), ("c", false, false), ("e", true, false)];
+    for (name, is_versioned, is_made) in cases {
+        let mut bench = begun.again();
+        bench.plan.changes.retain(|change| change.key == key(name));
+        if !is_versioned {
+            let mut state = bench.state();
+            state.checks = false;
+            state.objects.get_mut(&key("c")).expect("c").shown = Some(UNVERSIONED);
+        }
+        bench.fake.script.is_slow.store(true, Ordering::Relaxed);
+        let outcome = bench.run();
+        let result = result(&outcome, name);
+        let reads = bench.log().iter().filter(|line| line.starts_with("GET")).count();
+        match result {
+            ChangeResult::Failed { reason } if !is_made => {
+                assert!(reason.starts_with("not sent: more than 3 s passed"), "{reason}");
+                assert_eq!(reads, 4);
+                assert!(!bench.log().iter().any(|line| line.starts_with("PUT") || line.starts_with("DELETE")));
+            }
+            result => assert!(is_made && word(result) == "done" && reads < 2, "{name}: {result:?}"),
+        }
     }
 }
