@@ -76,11 +76,9 @@ pub(super) async fn run<S: ObjectService, R: RunRecorder, O: RunObserver>(
     }
     let interrupted = worker.is_stopped();
     // What is found to be as wanted was looked at alone, and before the others were written.
-    let is_made =
-        |step: &ChangeStep| step.result.may_have_taken_effect() || matches!(step.result, ChangeResult::AlreadyDone);
-    let sent = steps.values().any(is_made);
+    let any_done = steps.values().any(|step| step.result.is_done());
     let written = options.clock.now();
-    let (verification, unhealthy) = match (sent, interrupted) {
+    let (verification, unhealthy) = match (any_done, interrupted) {
         (false, _) => (Verification::NotNeeded, Vec::new()),
         (true, true) => (Verification::Unknown { reason: INTERRUPTED.to_owned() }, Vec::new()),
         (true, false) => verify::verify(plan, &steps, service, observer, options).await,

@@ -82,7 +82,7 @@ pub enum Verification {
         /// Why.
         reason: String,
     },
-    /// Nothing was sent, so there is nothing to prove.
+    /// No change is known to be made, so there is nothing to prove.
     NotNeeded,
 }
 

@@ -18,8 +18,9 @@ fn a_lost_create_that_reads_do_not_show_yet_ends_in_doubt_and_is_known_to_resume
             "rules: [{operation: endpoint-create, for: 1, cut: after}, {operation: endpoint-get, status: {code: 404}}]",
         );
         let ran = stage.run("apply . --yes --quiet");
-        ran.code(7).does_not_say("nothing was changed").stderr_ignored();
+        ran.code(7).does_not_say("nothing was changed").does_not_say("Verified").stderr_ignored();
         stage.run("history").code(0).stdout_contains("1 write in doubt");
+        stage.run("show last").code(0).does_not_say("Verified");
         service.misbehave("rules: []");
         assert!(service.has("shop/cart"));
         match end {

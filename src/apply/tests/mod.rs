@@ -463,6 +463,26 @@ fn an_unread_verification_is_unknown_and_never_proof() {
 }
 
 #[test]
+fn a_run_of_which_nothing_is_known_to_be_made_is_not_called_verified() {
+    for fault in [Fault::Status(500), Fault::Status(400)] {
+        let bench = Bench::new();
+        for name in ["a", "b", "c", "d"] {
+            bench.state().of_writes.insert(key(name), [Some(fault)].into());
+        }
+        let recorder = Kept1::default();
+        let outcome = bench.recorded("run-1", &recorder);
+        assert!(!outcome.steps.iter().any(|step| step.result.is_done()), "{:?}", words(&outcome));
+        assert_eq!(outcome.verification, Verification::NotNeeded);
+        let closing = recorder.closing.lock().expect("unpoisoned").take().expect("a last line");
+        assert_eq!(closing.verification, Verification::NotNeeded);
+        assert!(!bench.log().contains(&"LIST list".to_owned()));
+    }
+    // One that is done is read again.
+    let bench = Bench::with(Fault::Status(500), 0);
+    assert_eq!(bench.run().verification, Verification::Verified { reads: 1 });
+}
+
+#[test]
 fn what_the_service_reports_as_failed_is_reported_for_what_was_applied() {
     let bench = Bench::new();
     bench.state().failed = vec![(key("a"), "no route".to_owned()), (key("z"), "not ours".to_owned())];
