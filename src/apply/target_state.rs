@@ -69,21 +69,13 @@ impl<'a> TargetState<'a> {
         }
         let [one, other] = [Some(before), self.wanted.as_ref()].map(|endpoint| Ownership::read(&endpoint?.annotations));
         // The other annotations that a definition names are named by one of the two.
-        let names = |key: &str| self.names(key);
+        let names = |field: &Field| self.change.names(field);
         let mut fields = BTreeSet::new();
         for ownership in std::iter::once(&one).chain((other != one).then_some(&other)) {
             let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
             fields.extend(diff::moved(before, now, names, CompareOptions { applied, ignored, strict: false }));
         }
         fields
-    }
-
-    /// Whether the change itself names this annotation.
-    fn names(&self, key: &str) -> bool {
-        match &self.change.action {
-            Action::Create { wanted } => wanted.annotations.contains_key(key),
-            _ => self.change.named_annotations().any(|named| named == key),
-        }
     }
 
     /// Whether `now` is as this change wants it, ownership annotations included; the run that they name does

@@ -124,7 +124,7 @@ fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &m
         let wanted = desired.labels.iter().filter(|(key, value)| live.labels.get(*key) != Some(value));
         fields.extend(gone.chain(wanted.map(|(key, _)| key)).cloned().map(Field::Label));
     }
-    let ours = |key: &str| options.applied.is_some_and(|applied| applied.wrote_annotation(key));
+    let ours = |key: &str| options.applied.is_some_and(|applied| applied.wrote(&Field::Annotation(key.to_owned())));
     let gone = live
         .annotations
         .keys()
@@ -138,11 +138,11 @@ fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &m
 
 /// The fields of two live states of one object that differ and that a plan for `desired` depends on:
 /// everything that [`compare`] looks at, without the annotations of others.
-/// `names` is true for the annotations that the definition names.
+/// `names` is true for the labels and annotations that the definition names.
 pub fn moved(
     before: &Object,
     now: &Object,
-    names: impl Fn(&str) -> bool,
+    names: impl Fn(&Field) -> bool,
     options: CompareOptions<'_>,
 ) -> BTreeSet<Field> {
     let is_moved = |field: &Field| match field.unit() {
@@ -158,19 +158,18 @@ pub fn moved(
     };
     let mut fields: BTreeSet<Field> = Field::of_both(before, now).filter(is_moved).collect();
     let keys = before.labels.keys().chain(now.labels.keys());
-    let kind = now.key.kind.kind();
-    let differs = |key: &&String| before.labels.get(*key) != now.labels.get(*key) && !kind.writes_label(key);
-    fields.extend(keys.filter(differs).cloned().map(Field::Label));
-    let ours = |key: &str| {
-        is_ownership_annotation(key)
-            || key == PROTECT
-            || names(key)
-            || options.applied.is_some_and(|applied| applied.wrote_annotation(key))
-    };
+    let differs = |key: &&String| before.labels.get(*key) != now.labels.get(*key);
+    let labels = keys.filter(differs).cloned().map(Field::Label);
     let keys = before.annotations.keys().chain(now.annotations.keys());
-    // Comparing the value is cheaper than finding whose an annotation is.
-    let differs = |key: &&String| before.annotations.get(*key) != now.annotations.get(*key) && ours(key);
-    fields.extend(keys.filter(differs).cloned().map(Field::Annotation));
+    let differs = |key: &&String| before.annotations.get(*key) != now.annotations.get(*key);
+    let annotations = keys.filter(differs).cloned().map(Field::Annotation);
+    // Comparing the value is cheaper than finding whose it is.
+    let is_ours = |field: &Field| match field {
+        Field::Label(key) => !now.key.kind.kind().writes_label(key),
+        Field::Annotation(key) if is_ownership_annotation(key) || key == PROTECT => true,
+        _ => options.applied.is_some_and(|applied| applied.wrote(field)),
+    };
+    fields.extend(labels.chain(annotations).filter(|field| is_ours(field) || names(field)));
     fields.retain(|field| !options.ignored.contains(field));
     fields
 }

@@ -143,6 +143,14 @@ fn a_foreign_annotation_is_no_move_and_protection_is() {
 }
 
 #[test]
+fn a_label_of_the_service_moves_only_where_the_definition_names_it() {
+    let labelled = |value: &str| endpoint(&format!(r#","labels":{{"ves.io/type":"{value}"}}"#), r#"{"ip":"::1"}"#);
+    let (before, now, label) = (labelled("a"), labelled("b"), Field::Label("ves.io/type".to_owned()));
+    assert_eq!(moved(&before, &now, |_| false, CompareOptions::default()), [].into());
+    assert_eq!(moved(&before, &now, |field| *field == label, CompareOptions::default()), [label.clone()].into());
+}
+
+#[test]
 fn differences_are_in_the_order_of_the_fields() {
     let live = endpoint(r#","labels":{"z":"1"},"annotations":{"a":"1"}"#, r#"{"ip":"::1","port":1}"#);
     let desired =

@@ -278,9 +278,9 @@ impl AppliedFields {
         is_id.then_some(self.commit.as_str())
     }
 
-    /// Whether the run wrote the annotation `key`.
-    pub fn wrote_annotation(&self, key: &str) -> bool {
-        self.digest(&slot(&Field::Annotation(key.to_owned()))).is_some()
+    /// Whether the run wrote this label or annotation.
+    pub fn wrote(&self, field: &Field) -> bool {
+        self.digest(&slot(field)).is_some()
     }
 
     /// The digest of the value that was applied; nothing where that was the default.

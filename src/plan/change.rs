@@ -401,12 +401,17 @@ impl Change {
         self.ownership.iter().flat_map(move |ownership| ownership.annotations(run))
     }
 
-    /// The keys of the annotations among its fields.
-    pub fn named_annotations(&self) -> impl Iterator<Item = &str> {
-        self.fields().iter().filter_map(|change| match &change.field {
-            Field::Annotation(key) => Some(key.as_str()),
-            _ => None,
-        })
+    /// Whether it names this label or annotation, itself or by what it says was applied.
+    pub fn names(&self, field: &Field) -> bool {
+        let ownership = self.ownership.as_ref();
+        let applied = ownership.and_then(|ownership| AppliedFields::read(ownership.applied.as_deref()?));
+        let is_written = match (&self.action, field) {
+            // A rollback creates with the labels that the service gave the object, too.
+            (Action::Create { .. }, Field::Label(_)) if applied.is_some() => false,
+            (Action::Create { wanted }, _) => !field.value(wanted).is_null(),
+            _ => self.fields().iter().any(|change| change.field == *field),
+        };
+        is_written || applied.is_some_and(|applied| applied.wrote(field))
     }
 
     /// Whether anything in it is behind the base branch.

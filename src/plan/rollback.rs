@@ -194,7 +194,7 @@ impl Undo<'_, '_> {
 
     fn differing(&self, image: &Object, live: &Object, ignored: &[Field]) -> BTreeSet<Field> {
         let applied = applied(image);
-        let names = |key: &str| self.change.named_annotations().any(|named| named == key);
+        let names = |field: &Field| self.change.names(field);
         diff::moved(image, live, names, CompareOptions { applied: applied.as_ref(), ignored, strict: false })
     }
 

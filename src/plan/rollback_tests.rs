@@ -90,6 +90,19 @@ fn what_a_rollback_creates_again_has_the_ownership_annotations_that_it_had() {
     assert_eq!(restored(of(None)), Some([false, true]));
 }
 
+#[test]
+fn of_the_labels_of_the_service_a_rollback_waits_only_for_what_the_stack_had_applied() {
+    let label = |key: &str| (key.to_owned(), "x".to_owned());
+    let mut defined = endpoint("a", 1);
+    defined.labels.extend([label("ves.io/type")]);
+    let mut was = annotated(live(defined.clone()), &defined, Some(STACK));
+    was.endpoint.labels.extend([label("ves.io/node")]);
+    let plan = rolled_back(vec![deleted(&was)], Vec::new(), &[]);
+    let [create] = plan.changes.as_slice() else { panic!("{plan:?}") };
+    let names = ["ves.io/type", "ves.io/node"].map(|key| create.names(&Field::Label(key.to_owned())));
+    assert_eq!(names, [true, false]);
+}
+
 fn deleted(object: &LiveObject) -> Change {
     let delete = Action::Delete { before: BeforeImage::of(object), referrers: Vec::new() };
     Change::new(object.endpoint.key.clone(), delete)

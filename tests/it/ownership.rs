@@ -40,6 +40,56 @@ fn to_version_1(service: &Service, key: &str) {
     });
 }
 
+/// The service has labels of its own under `ves.io/`, and people set others there.
+#[test]
+fn a_label_under_the_prefix_of_the_service_is_as_any_other_where_the_definition_names_it() {
+    for settings in ["", "ownership_annotations: false\n"] {
+        let service = Service::start();
+        let live = || service.get("shop/cart")["metadata"]["labels"]["ves.io/app_type"].clone();
+        let label = |key: &str, value: &str| {
+            service.change("shop/cart", |object| object["metadata"]["labels"][key] = json!(value));
+        };
+        let stage = Stage::new()
+            .at(&service)
+            .file("trueup.yaml", &format!("stack: shop\nnamespaces: [shop]\nprune: none\n{settings}"));
+        let define = |value: &str, port: u16| {
+            let labels = format!("  labels: {{ves.io/app_type: {value}}}\nspec:");
+            stage.write("cart.yaml", &definition("shop/cart", port).replace("spec:", &labels));
+        };
+        let run = |line: &str, code: i32| {
+            let ran = stage.run(line);
+            ran.code(code).stderr_ignored();
+            ran
+        };
+        define("one", 80);
+        run("apply . --yes", 0);
+        define("two", 80);
+        run("apply . --yes", 0).stdout_contains("Verified");
+        assert_eq!(live(), "two", "{settings}");
+        run("plan . --detailed-exitcode", 0).stdout_contains("In sync");
+        run("rollback last --yes", 0).stdout_contains("Verified");
+        assert_eq!(live(), "one", "{settings}");
+        // Somebody sets it between the plan and its apply.
+        run("plan . -o plan.json", 0);
+        label("ves.io/app_type", "three");
+        run("apply plan.json --yes", 6);
+        assert_eq!(live(), "three", "{settings}");
+        run("apply . --yes", 0);
+        // What no definition names does not count, and stays.
+        define("two", 81);
+        run("plan . -o plan.json", 0);
+        label("ves.io/node", "a");
+        run("apply plan.json --yes", 0).stdout_contains("Verified");
+        label("ves.io/node", "b");
+        run("plan . --detailed-exitcode", 0).stdout_contains("In sync");
+        run("rollback last --yes", 0).stdout_contains("Verified");
+        assert_eq!(
+            service.get("shop/cart")["metadata"]["labels"],
+            json!({"ves.io/app_type": "two", "ves.io/node": "b"})
+        );
+    }
+}
+
 #[test]
 fn a_clone_with_its_annotations_is_never_deleted() {
     let service = Service::start();
