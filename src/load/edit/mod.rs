@@ -136,8 +136,11 @@ struct Editor<'l> {
 impl Editor<'_> {
     /// Edits each document by itself: what cannot be edited in one costs no other one a second reading.
     fn adopt(&self, wanted: &[&ValueToAdopt], edits: &mut AdoptedEdits) {
-        let bytes = self.loaded.origin.read(&self.file).unwrap_or_default();
-        let Ok(text) = String::from_utf8(bytes) else { return };
+        let Some(text) = self.loaded.origin.read(&self.file).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+        else {
+            wanted.iter().for_each(|one| edits.add(one, Err(NotEditable::EditedMeanwhile)));
+            return;
+        };
         let Some(before) = self.endpoints(&text) else {
             wanted.iter().for_each(|one| edits.add(one, Err(NotEditable::Withdrawn)));
             return;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::load::source::FileOrigin;
 use crate::load::{self, LoadOptions, SourceFile};
 use crate::tests::comparisons::count;
 
@@ -420,6 +421,15 @@ fn a_value_that_was_edited_since_it_was_loaded_is_left_to_the_next_run() {
     let edits = adopt(&stack, &[wanted("spec.port", &json!(1)), wanted("labels.team", &json!("b"))]);
     assert_eq!(edits.left[0].2, NotEditable::EditedMeanwhile);
     assert_eq!(edits.files["a.yaml"].now, now.replace("\"a\"", "\"b\"").into_bytes());
+}
+
+#[test]
+fn the_values_of_a_file_that_was_saved_in_another_encoding_are_left_and_not_passed_over() {
+    let files = BTreeMap::from([("a.yaml".into(), b"# caf\xe9\n".to_vec())]);
+    let stack = Loaded { origin: Arc::new(FileOrigin::Memory { files }), ..loaded(&[("a.yaml", FILE)]) };
+    let edits = adopt(&stack, &[wanted("spec.port", &json!(1)), wanted("labels.team", &json!("b"))]);
+    let reasons: Vec<&NotEditable> = edits.left.iter().map(|(_, _, reason)| reason).collect();
+    assert_eq!(reasons, [&NotEditable::EditedMeanwhile; 2]);
 }
 
 #[test]
