@@ -274,6 +274,9 @@ pub struct Diagnostics {
     pub files: usize,
     #[serde(skip)]
     pub(super) root: Option<PathBuf>,
+    /// Nothing is wrong but that the definitions use what only environments set, and none is chosen.
+    #[serde(skip)]
+    pub lacks_environment: bool,
 }
 
 impl From<Diagnostic> for Diagnostics {
@@ -288,7 +291,7 @@ impl Diagnostics {
     pub fn new(mut list: Vec<Diagnostic>, files: usize) -> Self {
         list.sort_by(|a, b| a.order().cmp(&b.order()));
         list.dedup_by(|a, b| a.order() == b.order());
-        Self { list, files, root: None }
+        Self { list, files, root: None, lacks_environment: false }
     }
 
     /// The same, of files below this directory.

@@ -312,7 +312,9 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
     let FileRead { found, removed, mut problems, notes } = all;
     let removed: BTreeMap<_, _> = removed.into_iter().collect();
     let definitions = unique(found, &origin, &context, &mut problems);
-    problems.extend(variables.without_environment(&config));
+    let lacking = variables.without_environment(&config);
+    let lacks_environment = lacking.is_some() && problems.is_empty();
+    problems.extend(lacking);
     let mut unused = BTreeSet::new();
     let is_defined = |key: &Key| definitions.contains_key(key) || removed.contains_key(key);
     let mut found = rules::ignored_in_vain(&config, &settings, is_defined);
@@ -339,7 +341,7 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
         ineffective.extend(in_vain);
     }
     if !problems.is_empty() {
-        return Err(Diagnostics::new(problems, count).below(root));
+        return Err(Diagnostics { lacks_environment, ..Diagnostics::new(problems, count) }.below(root));
     }
     let desired = Desired { definitions, files: files.len() };
     let notes = Diagnostics::new(ineffective.into_iter().chain(notes).collect(), count).list;

@@ -196,8 +196,12 @@ impl StackEntry {
         let (directory, settings) = (safe::shell(&self.directory), safe::shell(&settings));
         let environments: Vec<String> = match &self.left {
             Some(_) => owned.map(|left| flag(left.environment.as_ref())).collect(),
-            None if self.environments.is_empty() => vec![String::new()],
-            None => self.environments.iter().map(|name| flag(Some(name))).collect(),
+            None => {
+                let is_of_own_name = |name| self.stack_in(Some(name)) != self.stack.as_ref();
+                let has_own = self.environments.is_empty()
+                    || (self.stack.is_some() && self.environments.iter().all(is_of_own_name));
+                has_own.then_some(None).into_iter().chain(self.environments.iter().map(Some)).map(flag).collect()
+            }
         };
         let apply = |environment: String| {
             format!("trueup apply {directory}{environment}{} --allow empty-namespace --allow mass-change", self.flags)

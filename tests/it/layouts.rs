@@ -34,7 +34,7 @@ struct Place {
 const X: &str = "metadata: {name: x, namespace: shop}\nspec: {ip: 10.0.0.7, port: 80}\n";
 const X_FILE: &[(&str, &str)] = &[("x.yaml", X)];
 
-const PLACES: [Place; 18] = [
+const PLACES: [Place; 20] = [
     Place { name: "plain", settings: "stack: b\nnamespaces: [shop]\n", files: X_FILE, blocks: true },
     Place { name: "named", settings: "stack: b\nnamespaces: [shop]\nbase_url: URL\n", files: X_FILE, blocks: true },
     Place {
@@ -109,6 +109,18 @@ const PLACES: [Place; 18] = [
         name: "a-name-of-a-variable-that-cannot-be-it",
         settings: "stack: b\nnamespaces: [shop]\n",
         files: &[("v.yaml", "metadata: {name: 'other-${n}', namespace: shop}\nspec: {ip: 10.0.0.7, port: 80}\n")],
+        blocks: false,
+    },
+    Place {
+        name: "top-level-that-does-not-load-beside-an-environment-of-another-service",
+        settings: "stack: b\nnamespaces: [shop]\nenvironments: {prod: {stack: far, base_url: 'https://far.example.net'}}\n",
+        files: &[("x.yaml", X), ("y.yaml", "metadata: {name: y, namespace: shop}\nspec: {ip: 10.0.0.7, port: y}\n")],
+        blocks: true,
+    },
+    Place {
+        name: "top-level-that-needs-the-variables-of-an-environment-of-another-service",
+        settings: "stack: b\nenvironments: {prod: {stack: far, base_url: 'https://far.example.net', variables: {p: '80'}}}\n",
+        files: &[("x.yaml", "metadata: {name: x, namespace: shop}\nspec: {ip: 10.0.0.7, port: '${p}'}\n")],
         blocks: false,
     },
     Place { name: "claimed", settings: "stack: a\nnamespaces: [shop]\n", files: X_FILE, blocks: true },
@@ -188,6 +200,17 @@ fn a_blocked_delete_says_which_environment_defines_the_endpoint_or_why_that_is_u
     assert!(service.has("shop/x"));
     // The commands that the plans proposed are tried when the stage is dropped.
     put_environment(&stage, &service, "{overlay: o/two, stack: two}");
+}
+
+#[test]
+fn what_an_environment_is_known_to_define_comes_before_what_is_not_known_without_one() {
+    let service = Service::start();
+    let stage = without_x(&service).committed();
+    stage.write("b/trueup.yaml", "stack: b\nenvironments: {prod: {stack: b-prod, overlay: o}}\n");
+    stage.write("b/x.yaml", &X.replace("80", "oops"));
+    stage.write("b/o/x.yaml", "metadata: {name: x, namespace: shop}\nspec: {port: 80}\n");
+    let known = "stack b-prod in b (environment prod) defines it; transfer it first";
+    stage.run("plan a --env one").code(0).stdout_contains(known);
 }
 
 #[cfg(unix)]

@@ -421,6 +421,43 @@ fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
     stage.run("stacks --removed").code(64).stderr_contains("--changed-since");
 }
 
+#[test]
+fn a_removed_stack_that_did_not_load_beside_its_environments_is_not_passed_over() {
+    let stage = repository();
+    let settings = |variables: &str| {
+        format!("stack: own\nnamespaces: [own]\nenvironments: {{dev: {{stack: own-dev, overlay: over{variables}}}}}\n")
+    };
+    stage.write("own/trueup.yaml", &settings(""));
+    stage.write("own/x.yaml", &definition("own/x", 80).replace("80", "oops"));
+    stage.write("own/over/x.yaml", "metadata: {name: x, namespace: own}\nspec: {port: 80}\n");
+    stage.run("validate own --env dev").code(0);
+    commit(&stage, "wrong");
+    git(&stage, "checkout -q -b change");
+    git(&stage, "branch -qf main");
+    let removed = || {
+        std::fs::remove_dir_all(stage.path("own")).expect("a directory");
+        let ran = stage.run("stacks --changed-since main --removed");
+        git(&stage, "checkout -q -- .");
+        ran
+    };
+    removed()
+        .code(0)
+        .stdout_contains("removed: own: its definitions cannot be read")
+        .stdout_contains("trueup apply own --allow empty-namespace")
+        .stdout_contains("trueup apply own --env dev --allow empty-namespace");
+    // What needs the variables of an environment defines nothing without one.
+    stage.write("own/trueup.yaml", &settings(", variables: {port: '80'}"));
+    stage.write("own/x.yaml", &definition("own/x", 80).replace("80", "${port}"));
+    stage.remove("own/over/x.yaml");
+    stage.write("own/over/y.yaml", &definition("own/y", 80));
+    commit(&stage, "variable");
+    git(&stage, "branch -qf main");
+    removed().code(0).stdout_contains("2 endpoints of dev (own/x, own/y)").does_not_say("trueup apply own --allow");
+    // What the report proposes before its `trueup apply own`.
+    stage.write("own/trueup.yaml", &format!("{}allow_empty: true\n", settings("")));
+    stage.write("own/x.yaml", &definition("own/x", 80));
+}
+
 #[cfg(unix)]
 #[test]
 fn the_settings_of_a_removed_stack_are_taken_back_and_no_others_whatever_it_is_called() {

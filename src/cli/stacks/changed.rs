@@ -300,9 +300,10 @@ impl<'r> TreeThen<'r> {
         let left = stacks(config).filter_map(|(environment, config)| {
             let environment = environment.cloned();
             let options = LoadOptions { environment: environment.clone(), ..LoadOptions::default() };
-            let Ok(loaded) = load::sources(files.clone(), &options) else {
+            let loaded = match load::sources(files.clone(), &options) {
+                Ok(loaded) => loaded,
                 // Files that only make sense in an environment define nothing without one.
-                return (environment.is_some() || config.environments.is_empty()).then_some(None);
+                Err(problems) => return (!problems.lacks_environment).then_some(None),
             };
             let keys: Vec<Key> = loaded.desired.definitions.keys().cloned().collect();
             let top = self.repository.top();

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::cli::prelude::*;
 use crate::file::{self, Directory, slashed};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{DirectoryKeys, StackFiles};
+use crate::load::{Diagnostics, DirectoryKeys, StackFiles};
 use crate::model::Desired;
 use crate::plan;
 
@@ -30,7 +30,7 @@ pub struct DeclaredDirectory {
 }
 
 /// What a stack defines, or why it does not load.
-pub type Defined = Rc<Result<DefinedObjects, String>>;
+pub type Defined = Rc<Result<DefinedObjects, Diagnostics>>;
 
 /// What refers to an object, and the tenant that the reference names.
 pub type Referrer = (Key, Option<String>);
@@ -103,8 +103,7 @@ impl DeclaredDirectory {
         let load = |variables: BTreeMap<String, String>| {
             let environment = environment.map(str::to_owned);
             let options = LoadOptions { environment, variables, shares_variables: true, ..LoadOptions::default() };
-            let loaded = load::directory(&self.path, &options).map_err(|problems| problems.summary())?;
-            Ok(DefinedObjects::of(loaded.desired))
+            load::directory(&self.path, &options).map(|loaded| DefinedObjects::of(loaded.desired))
         };
         let load_all = || match (variables.is_empty(), load(BTreeMap::new())) {
             (true, defined) => defined,
@@ -117,7 +116,7 @@ impl DeclaredDirectory {
                             defined.referrers.entry(key).or_default().extend(by);
                         }
                     }
-                    Err(problem) => defined.problem = Some(problem),
+                    Err(problems) => defined.problem = Some(problems.summary()),
                 }
                 Ok(defined)
             }

@@ -100,7 +100,7 @@ fn elsewhere(
             }
             let as_own = own.then_some((chosen, definitions));
             let (mut definers, referring) = service.definers(other, as_own, keys);
-            definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
+            definers.sort_by_key(|definer| (definer.problem.is_some(), definer.environment.as_deref() != chosen));
             for definer in definers {
                 let is_owned = !unowned.contains(&definer.key);
                 elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown, is_owned));
@@ -344,11 +344,11 @@ impl<'a> Service<'a> {
                     referrers.extend(named.into_iter().flat_map(|key| by(key).map(|by| (key.clone(), by))));
                 }
                 // Files that only make sense in an environment are no stack without one.
-                Err(_) if environment.is_none() && has_environments => {}
-                Err(problem) => {
+                Err(problems) if !is_stack || problems.lacks_environment => {}
+                Err(problems) => {
                     // What a plan was made of may need the variables of its call.
-                    let may = may.into_iter().filter(|_| !is_later);
-                    found.extend(may.map(|key| Definer::new(key, stack.clone(), environment, Some(problem))));
+                    let (may, problem) = (may.into_iter().filter(|_| !is_later), problems.summary());
+                    found.extend(may.map(|key| Definer::new(key, stack.clone(), environment, Some(&problem))));
                 }
             }
         }
