@@ -7,7 +7,7 @@ use proptest::collection::{btree_map, btree_set};
 use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use trueup::kind::KindName;
+use trueup::kind::{self, KindName};
 use trueup::model::{Definition, Desired, Key, Object, SealedSecrets, Spec};
 
 fn host() -> impl Strategy<Value = String> {
@@ -104,16 +104,20 @@ fn texts(value: &'static str) -> impl Strategy<Value = BTreeMap<String, String>>
     btree_map("[ab]", value, 0..3)
 }
 
-/// An endpoint of this key.
+/// An endpoint of this key, as a definition or a list of it is read: its references have a namespace.
 pub fn endpoint(key: Key) -> impl Strategy<Value = Object> {
     (texts("[xy]?"), texts("[xy]"), "[a-z ]{0,4}", any::<bool>(), spec()).prop_map(
-        move |(labels, annotations, description, disable, spec)| Object {
-            key: key.clone(),
-            labels: labels.into_iter().collect(),
-            annotations: annotations.into_iter().collect(),
-            description,
-            disable,
-            spec,
+        move |(labels, annotations, description, disable, spec)| {
+            let mut spec = spec.json();
+            kind::add_namespaces(key.kind.message(), &mut spec, key.namespace.as_str());
+            Object {
+                key: key.clone(),
+                labels: labels.into_iter().collect(),
+                annotations: annotations.into_iter().collect(),
+                description,
+                disable,
+                spec: Spec::written(key.kind, spec).expect("a spec"),
+            }
         },
     )
 }

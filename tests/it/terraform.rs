@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use trueup::kind::{self, FieldKind, Kind};
-use trueup::model::Object;
 use trueup::terraform::{Document, Import};
 
 use crate::strategies;
@@ -55,12 +54,7 @@ proptest! {
         import.add(vec![Document::read(state(&wire).to_string().as_bytes()).expect("a state")]);
         prop_assert!(import.left_out.is_empty(), "{:?}", import.left_out);
         let read: Vec<_> = import.objects.into_values().map(|(_, endpoint)| endpoint).collect();
-        // As a definition of it is read.
-        let named = |mut wire: Value, endpoint: &Object| {
-            kind::add_namespaces(endpoint.key.kind.message(), &mut wire["spec"], endpoint.key.namespace.as_str());
-            serde_json::from_value::<Object>(wire).expect("an endpoint")
-        };
-        let mut wanted: Vec<Object> = wire.into_iter().zip(&endpoints).map(|(wire, one)| named(wire, one)).collect();
+        let mut wanted = endpoints;
         wanted.sort_by(|a, b| a.key.cmp(&b.key));
         prop_assert_eq!(read, wanted);
     }
