@@ -160,3 +160,7 @@ fn left_in_place(action: ActionKind, result: &ChangeResult) -> Option<bool> {
         ActionKind::Replace | ActionKind::Recreate | ActionKind::Annotate => result.is_done().then_some(true),
     }
 }
+
+#[cfg(test)]
+#[path = "last_actions_tests.rs"]
+mod tests;
