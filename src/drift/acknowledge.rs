@@ -172,6 +172,9 @@ impl Acknowledgements {
         left.objects.retain(|key, object| {
             let fields = unnamed.get(key);
             if !changes.contains_key(key) && fields.is_none() {
+                if object.verdict == Verdict::Both && accepted(key, None) {
+                    object.verdict = Verdict::Pending;
+                }
                 return !(object.verdict == Verdict::Drift && accepted(key, None));
             }
             let of_change = changes.get(key).and_then(|change| judged(change, |field| accepted(key, field)));
@@ -217,6 +220,8 @@ impl Plan {
     pub fn drifted(&self, verdicts: &Verdicts) -> Vec<Drifted> {
         let changes = self.by_key();
         let unnamed = unnamed(self);
+        let unread = self.blocked.iter().filter_map(|entry| Some((&entry.key, entry.unread()?.0)));
+        let unread: BTreeMap<&Key, &str> = unread.collect();
         let mut drifted: Vec<Drifted> = Vec::new();
         for (key, object) in &verdicts.objects {
             if !object.verdict.is_drift() {
@@ -240,7 +245,7 @@ impl Plan {
                     whole(&serde_json::to_value(&before.endpoint).unwrap_or_default())
                 }
                 // Unmanaged and only noted: its being there is all that is known of it.
-                None => whole(&Json::Bool(true)),
+                None => whole(&unread.get(key).map_or(json!(true), |reason| json!(reason))),
             };
             for (field, value) in unnamed.get(key).into_iter().flatten() {
                 match values.iter_mut().find(|(known, _)| known.as_ref() == Some(field)) {
@@ -338,7 +343,8 @@ mod tests {
     fn what_is_blocked_stays_pending_when_its_drift_is_accepted() {
         let blocked = |change: Option<Change>| {
             let key = Key::parse("shop/cart").expect("a key");
-            let reason = BlockReason::Unchangeable(Unchangeable::Unsupported { reason: "a group".to_owned() });
+            let reason =
+                BlockReason::Unchangeable(Unchangeable::Unsupported { reason: "a group".to_owned(), cause: None });
             let note =
                 Note::Unnamed { key: key.clone(), path: "spec.port".to_owned(), value: ValueDigest::of(&json!(80)) };
             Plan { blocked: vec![BlockedChange::new(key, reason, change)], notes: vec![note], ..Plan::default() }

@@ -108,7 +108,8 @@ impl Plan {
             self.changes.iter().filter_map(|change| Some((change.key.clone(), object(change)?))).collect();
         for entry in &self.blocked {
             // What is blocked has a definition that is not met: never in sync.
-            let blocked = ObjectVerdict { verdict: Verdict::Pending, drifted: Vec::new() };
+            let verdict = Verdict::of(entry.unread().and_then(|(_, cause)| cause).unwrap_or(Cause::Pending));
+            let blocked = ObjectVerdict { verdict, drifted: Vec::new() };
             let verdict = entry.change.as_ref().and_then(object).unwrap_or(blocked);
             objects.insert(entry.key.clone(), verdict);
         }

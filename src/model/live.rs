@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Json, Key, Name, Namespace, Object, Scope, StringMap};
+use super::{Json, Key, Name, Namespace, Object, Ownership, Scope, StringMap};
 use crate::kind::kind_of_service;
 
 /// The objects of the service, per namespace and kind.
@@ -176,6 +176,21 @@ pub struct UnsupportedItem {
     pub raw: Json,
 }
 
+impl UnsupportedItem {
+    /// What those of its annotations that can be read say of its owner.
+    pub fn ownership(&self) -> Option<Ownership> {
+        let annotations = self.metadata()["annotations"].as_object()?.iter();
+        Ownership::read(
+            &annotations.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect(),
+        )
+    }
+
+    /// What has its labels and annotations: of an item of a list without report fields, the item.
+    fn metadata(&self) -> &Json {
+        self.raw.get("metadata").filter(|metadata| !metadata.is_null()).unwrap_or(&self.raw)
+    }
+}
+
 impl LiveObject {
     /// An object that has a uid, and of which the service reports nothing else.
     pub fn new(uid: String, endpoint: Object) -> Self {
@@ -208,10 +223,8 @@ impl LiveItem {
     pub fn labels(&self) -> Option<Cow<'_, StringMap>> {
         match self {
             LiveItem::Object(object) => Some(Cow::Borrowed(&object.endpoint.labels)),
-            LiveItem::Unsupported(UnsupportedItem { raw, .. }) => {
-                // An item of a list without report fields has them beside its metadata.
-                let metadata = raw.get("metadata").filter(|metadata| !metadata.is_null()).unwrap_or(raw);
-                let labels = Option::<BTreeMap<String, String>>::deserialize(&metadata["labels"]).ok()?;
+            LiveItem::Unsupported(item) => {
+                let labels = Option::<BTreeMap<String, String>>::deserialize(&item.metadata()["labels"]).ok()?;
                 Some(Cow::Owned(labels.into_iter().flatten().collect()))
             }
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Action, ActionKind, Change, Conflict};
 use crate::model::policy::KeyAllowance;
-use crate::model::{Key, RelatedObject, SourceLocation};
+use crate::model::{Cause, Key, RelatedObject, SourceLocation};
 
 /// A change that is blocked singly; the rest proceeds.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +32,14 @@ impl BlockedChange {
             (BlockReason::Referred { .. }, Some(Action::Replace { .. } | Action::Recreate { .. })) => None,
             (BlockReason::Referred { .. }, _) => Some(KeyAllowance::Referred),
             (BlockReason::Unchangeable(Unchangeable::Immutable { .. }), _) => Some(KeyAllowance::Recreate),
+            _ => None,
+        }
+    }
+
+    /// Of a live object that cannot be read: why not, and why it is not as defined, where that is known.
+    pub fn unread(&self) -> Option<(&str, Option<Cause>)> {
+        match &self.reason {
+            BlockReason::Unchangeable(Unchangeable::Unsupported { reason, cause }) => Some((reason, *cause)),
             _ => None,
         }
     }
@@ -129,6 +137,9 @@ pub enum Unchangeable {
     Unsupported {
         /// Why.
         reason: String,
+        /// Whether that was changed outside, where its annotations can be read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
     },
     /// It may have a secret, which no answer shows: a replace without the value would remove it.
     Secret {

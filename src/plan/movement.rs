@@ -11,7 +11,7 @@ use super::{
     ScopeRead, ScopeState, Selection, Unchangeable, UnmatchedFilter, owner::Owner,
 };
 use crate::diff::{self, CompareOptions};
-use crate::model::{Desired, Key, ListRead, Live, LiveItem, LiveObject, Ownership, STACK, Scope};
+use crate::model::{Desired, Key, ListRead, Live, LiveItem, LiveObject, Ownership, Scope};
 
 /// What a move is made of.
 #[derive(Clone, Copy)]
@@ -115,7 +115,8 @@ impl Handover<'_> {
         let live = match item {
             LiveItem::Object(live) => live,
             LiveItem::Unsupported(unsupported) => {
-                if unsupported.raw["metadata"]["annotations"][STACK] == *from && self.selects(item) {
+                let stack = unsupported.ownership().and_then(|ownership| ownership.stack);
+                if stack.as_deref() == Some(from) && self.selects(item) {
                     let (key, reason) = (key.clone(), unsupported.reason.clone());
                     self.plan.notes.push(Note::Unsupported { key, reason });
                 }

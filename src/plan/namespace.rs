@@ -14,8 +14,8 @@ use super::{
 use crate::diff::{self, CompareOptions, Difference};
 use crate::kind;
 use crate::model::{
-    Definition, Field, Json, Key, KeyDigest, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, STACK,
-    Scope, Spec, ValueDigest, key_digest,
+    Definition, Field, Json, Key, KeyDigest, ListRead, LiveItem, LiveObject, Object, Ownership, RelatedObject, Scope,
+    Spec, ValueDigest, key_digest,
 };
 
 /// Keys by what a copied annotation says of them, made for the first one.
@@ -175,8 +175,16 @@ impl NamespaceBuilder<'_, '_> {
         let live = match item {
             LiveItem::Object(live) => live,
             LiveItem::Unsupported(unsupported) => {
+                // What was applied could be read: only a change outside makes it something else.
+                let ownership = unsupported.ownership();
+                let ours = ownership.as_ref().filter(|found| self.owner(key, Some(found)) == Owner::Ours);
+                let cause = ours.map(|found| {
+                    let wanted = Ownership::wanted(&definition.endpoint, self.plan.stack.as_deref());
+                    let wanted = wanted.keeping(found.applied.as_ref(), &self.input.ignore.fields(key));
+                    if found.fits(&wanted) { Cause::Drift } else { Cause::Both }
+                });
                 let reason =
-                    BlockReason::Unchangeable(Unchangeable::Unsupported { reason: unsupported.reason.clone() });
+                    BlockReason::Unchangeable(Unchangeable::Unsupported { reason: unsupported.reason.clone(), cause });
                 return self.block(BlockedChange::new(key.clone(), reason, None), Some(definition), None);
             }
         };
@@ -381,9 +389,9 @@ impl NamespaceBuilder<'_, '_> {
                 if let Some(owner) = owners.flat_map(RelatedObject::deserialize).find(|owner| !owner.name.is_empty()) {
                     return self.note_owned(key, &owner);
                 }
-                let stack = raw["metadata"]["annotations"][STACK].as_str();
+                let stack = unsupported.ownership().and_then(|ownership| ownership.stack);
                 // As of any other, nothing is said of what another stack owns.
-                if stack.is_none_or(|theirs| Some(theirs) == self.plan.stack.as_deref()) {
+                if stack.is_none() || stack == self.plan.stack {
                     self.plan.notes.push(Note::Unsupported { key, reason: unsupported.reason.clone() });
                 }
                 return;

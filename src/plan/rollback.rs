@@ -164,7 +164,10 @@ impl Undo<'_, '_> {
             Some(LiveItem::Object(live)) => Some(live),
             Some(LiveItem::Unsupported(unsupported)) => {
                 return self.block(
-                    BlockReason::Unchangeable(Unchangeable::Unsupported { reason: unsupported.reason.clone() }),
+                    BlockReason::Unchangeable(Unchangeable::Unsupported {
+                        reason: unsupported.reason.clone(),
+                        cause: None,
+                    }),
                     None,
                 );
             }

@@ -129,6 +129,10 @@ fn an_item_of_a_view_that_the_model_cannot_hold_belongs_to_that() {
     let of = |stack: &str| serde_json::json!({"metadata": {"annotations": {"trueup/stack": stack}}});
     assert_eq!(item(of(STACK)).lines(), ["unsupported a"]);
     assert_eq!(item(of("other")).lines(), nothing());
+    let odd = serde_json::json!({"metadata": {"annotations": {"trueup/stack": "other", "odd": 7}}});
+    assert_eq!(item(odd).lines(), nothing());
+    let beside = serde_json::json!({"metadata": null, "annotations": {"trueup/stack": "other"}});
+    assert_eq!(item(beside).lines(), nothing());
 }
 
 #[test]

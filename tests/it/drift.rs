@@ -39,6 +39,37 @@ fn the_verdict_says_who_has_to_act() {
 }
 
 #[test]
+fn what_an_outside_change_made_unreadable_is_drift_until_it_is_accepted() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let live = service.get("shop/cart");
+    let mut spec = live["spec"].clone();
+    spec["ip"] = json!("10.9.9.9");
+    spec["dns_name"] = json!("two.example.net");
+    service.plant(&json!([{"metadata": live["metadata"], "uid": live["system_metadata"]["uid"], "raw_spec": spec}]));
+    let why = "this trueup cannot read the live object: ";
+    stage
+        .run("drift .")
+        .code(3)
+        .stdout_contains("DRIFT  1 of 2 endpoints was changed outside")
+        .stdout_contains("\n  changed outside\n")
+        .stdout_contains(why);
+    stage.run("pull --drift .").code(3).stdout_contains("cart.yaml:1  this trueup cannot read the live object: ");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    stage.run("drift .").code(4).stdout_contains(why);
+    let offered = stage.run("drift . --format acknowledgements");
+    stage.write("accepted.yaml", offered.code(4).text());
+    stage.run("drift . --acknowledged accepted.yaml").code(2).stdout_contains(why);
+    stage.edit("cart.yaml", "port: 81", "port: 80");
+    stage.run("drift . --acknowledged accepted.yaml").code(0);
+    // What its annotations do not prove is not said of anybody.
+    let mut metadata = live["metadata"].clone();
+    metadata["annotations"] = json!({});
+    service.plant(&json!([{"metadata": metadata, "uid": live["system_metadata"]["uid"], "raw_spec": spec}]));
+    stage.run("drift .").code(2).stdout_contains(why);
+}
+
+#[test]
 fn a_check_shows_both_sides_of_a_long_value() {
     let service = Service::start();
     let host = "internal-k8s-shop-ingress-0a1b2c3d4e-1234567890.eu-central-1.elb.example.net";

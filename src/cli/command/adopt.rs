@@ -8,7 +8,7 @@ use crate::kind;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::load::{Loaded, SourceMap};
 use crate::model::{Field, Json, Live, LiveItem};
-use crate::plan::{ActionKind, BlockReason, BlockedChange, Cause, Change, Note, Unchangeable};
+use crate::plan::{ActionKind, Cause, Change, Note};
 
 /// What `pull --drift` takes beside its filters.
 #[derive(Debug, Args)]
@@ -372,10 +372,10 @@ fn summary(
         };
         left.push(line(key, whole(key), None, &why));
     }
-    for BlockedChange { key, reason, .. } in &plan.blocked {
-        if let BlockReason::Unchangeable(Unchangeable::Unsupported { reason }) = reason {
+    for entry in &plan.blocked {
+        if let Some((reason, _)) = entry.unread() {
             let why = format!("this trueup cannot read the live object: {reason}");
-            left.push(line(key, whole(key), place(key, None), &why));
+            left.push(line(&entry.key, whole(&entry.key), place(&entry.key, None), &why));
         }
     }
     (taken, left)

@@ -131,7 +131,7 @@ fn row<'a>(
     let is_outside = object.verdict != Verdict::Pending;
     let state = match (is_outside, change.map(|change| &change.action)) {
         (true, Some(Action::Create { .. })) => State::Deleted,
-        (true, None) if !unnamed.is_empty() => State::Changed,
+        (true, None) if !unnamed.is_empty() || blocked.is_some() => State::Changed,
         (true, Some(Action::Delete { .. }) | None) => State::Unmanaged,
         (true, Some(Action::Replace { .. } | Action::Recreate { .. } | Action::Annotate { .. })) => State::Changed,
         (false, _) if blocked.is_some() => State::Blocked,

@@ -188,7 +188,7 @@ fn unchangeable(why: &Unchangeable) -> Line<'_> {
             line!["it belongs to ", code(owner.to_string()), " of the service: change that instead"]
         }
         Unchangeable::Deleting => line!["it is being deleted: plan again when it is gone"],
-        Unchangeable::Unsupported { reason } => line!["this trueup cannot read the live object: ", foreign(reason)],
+        Unchangeable::Unsupported { reason, .. } => line!["this trueup cannot read the live object: ", foreign(reason)],
         Unchangeable::Secret { path } => {
             line![
                 code(path),
