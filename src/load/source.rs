@@ -419,8 +419,9 @@ fn fixed(glob: &str) -> &str {
 /// Every file below `root` that could be a definition, through links too, but for what is excluded.
 pub(super) fn walk(root: &Path, filter: &FileFilter, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
     let is_left_out = |entry: &DirEntry| {
-        let is_excluded = || entry.depth() > 0 && filter.excludes(&relative(root, entry.path()));
-        file::is_hidden_entry(entry) || is_excluded()
+        // Paths below the root are not made for a filter without patterns.
+        let may_be_excluded = entry.depth() > 0 && !filter.exclude.is_empty();
+        file::is_hidden_entry(entry) || may_be_excluded && filter.excludes(&relative(root, entry.path()))
     };
     let mut walk = Walk::through_links(root, MOST_ENTRIES, is_left_out);
     let mut paths: Vec<Arc<str>> = Vec::new();
@@ -453,7 +454,9 @@ pub(super) fn walk(root: &Path, filter: &FileFilter, problems: &mut Vec<Diagnost
         }
         if !entry.file_type().is_file() {
             problems.push(not_regular(&relative));
-        } else if entry.path().strip_prefix(root).is_ok_and(|path| path.to_str().is_none()) {
+        } else if relative.contains('\u{fffd}')
+            && entry.path().strip_prefix(root).is_ok_and(|path| path.to_str().is_none())
+        {
             problems.push(Diagnostic::of_file("the file's name is not valid UTF-8", &relative, "rename it"));
         } else {
             paths.push(relative.into());
