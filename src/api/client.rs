@@ -159,7 +159,7 @@ impl Client {
         *tried = tried.and(failure);
         match failure {
             Failure::Status(refusal) if refusal.status == 429 => {
-                self.shared.throttle.slow(Instant::now(), after);
+                self.shared.throttle.pause(Instant::now(), after);
                 Some(Duration::ZERO)
             }
             _ => Some(after),
@@ -203,6 +203,7 @@ impl Client {
                 wait
             }
         };
+        let pauses = self.shared.throttle.pauses();
         let started = Instant::now();
         // Every future above it would be as large.
         let mut status = None;
@@ -214,6 +215,8 @@ impl Client {
         if result.is_ok() {
             self.shared.throttle.recover();
             self.report(&ClientProgress::Answered);
+        } else if status == Some(429) {
+            self.shared.throttle.slow(pauses);
         }
         if let Some(listener) = &self.settings.listener {
             listener(&Exchange {

@@ -82,9 +82,11 @@ pub(super) struct RateLimiter {
 struct LimiterState {
     /// Between two requests, now.
     interval: Duration,
-    /// When the next request would leave if there were no burst.
-    next: Instant,
-    /// Refusals for pace so far.
+    /// Requests that may leave at once; below zero so many that wait.
+    places: f64,
+    /// Of when these are. Nothing leaves before that.
+    at: Instant,
+    /// How often the pace gave way so far.
     pauses: u32,
 }
 
@@ -93,8 +95,17 @@ struct LimiterState {
 pub(super) struct Admission {
     /// Until the last of them.
     pub(super) wait: Duration,
-    interval: Duration,
     pauses: u32,
+}
+
+impl LimiterState {
+    /// The places there are at a time to come, at most so many.
+    fn rest(&mut self, until: Instant, most: f64) {
+        let rested = until.saturating_duration_since(self.at).as_secs_f64() / self.interval.as_secs_f64();
+        // Without an interval that is infinite, or no number where no time has passed: all places are there.
+        self.places = (self.places + rested).min(most);
+        self.at = self.at.max(until);
+    }
 }
 
 impl RateLimiter {
@@ -102,35 +113,47 @@ impl RateLimiter {
         let base =
             rate.map_or(Duration::ZERO, |rate| Duration::try_from_secs_f64(1.0 / rate.per_second).unwrap_or(SLOWEST));
         let burst = rate.map_or(1, |rate| rate.burst.max(1));
-        Self { base, burst, state: Mutex::new(LimiterState { interval: base, next: now, pauses: 0 }) }
+        let state = LimiterState { interval: base, places: f64::from(burst), at: now, pauses: 0 };
+        Self { base, burst, state: Mutex::new(state) }
     }
 
     /// How long requests that are ready at `now` have to wait so that all of them can leave then; takes their
     /// places in the row.
     pub(super) fn admit(&self, now: Instant, requests: u32) -> Admission {
         let mut state = locked(&self.state);
-        let LimiterState { interval, pauses, .. } = *state;
-        let credit = interval * (self.burst - 1);
-        let last = state.next.max(now) + interval * requests.saturating_sub(1);
-        state.next = last + interval;
-        Admission { wait: last.saturating_duration_since(now).saturating_sub(credit), interval, pauses }
+        state.rest(now, f64::from(self.burst));
+        state.places -= f64::from(requests);
+        let paused = state.at.saturating_duration_since(now);
+        let wait = paused + state.interval.mul_f64((-state.places).max(0.0));
+        Admission { wait, pauses: state.pauses }
     }
 
     /// Gives back unused places. A pause since then made another row of it.
     pub(super) fn give_back(&self, admission: &Admission, requests: u32) {
         let mut state = locked(&self.state);
         if state.pauses == admission.pauses {
-            state.next = state.next.checked_sub(admission.interval * requests).unwrap_or(state.next);
+            state.places += f64::from(requests);
         }
     }
 
-    /// After a refusal: nothing leaves for `pause`, and from then on at half the pace.
-    pub(super) fn slow(&self, now: Instant, pause: Duration) {
+    /// How often the pace gave way so far.
+    pub(super) fn pauses(&self) -> u32 {
+        locked(&self.state).pauses
+    }
+
+    /// After the refusal of a request that left after so many `pauses`: half the pace from now on, once for all that left at
+    /// the pace that was too fast.
+    pub(super) fn slow(&self, pauses: u32) {
         let mut state = locked(&self.state);
-        state.interval = (state.interval * 2).clamp(FIRST_SLOW, SLOWEST.max(self.base));
-        state.pauses = state.pauses.wrapping_add(1);
-        // The credit of the burst is spent: the next one waits out the whole pause.
-        state.next = state.next.max(now + pause + state.interval * (self.burst - 1));
+        if state.pauses == pauses {
+            state.interval = (state.interval * 2).clamp(FIRST_SLOW, SLOWEST.max(self.base));
+            state.pauses = state.pauses.wrapping_add(1);
+        }
+    }
+
+    /// Nothing leaves for so long, and then no burst.
+    pub(super) fn pause(&self, now: Instant, pause: Duration) {
+        locked(&self.state).rest(now + pause, 1.0);
     }
 
     /// After an answer: back towards the pace that was asked for.
@@ -162,7 +185,8 @@ mod tests {
         let throttle = RateLimiter::new(Some(RateLimit { per_second: 0.1, burst: 1 }), now);
         let wait = || throttle.admit(now, 1).wait.as_secs();
         assert_eq!([wait(), wait()], [0, 10]);
-        throttle.slow(now, Duration::ZERO);
+        throttle.slow(0);
+        throttle.pause(now, Duration::ZERO);
         assert_eq!([wait(), wait()], [20, 30]);
     }
 
@@ -177,7 +201,8 @@ mod tests {
     fn a_refusal_pauses_everyone_and_the_pace_comes_back() {
         let now = Instant::now();
         let throttle = RateLimiter::new(None, now);
-        throttle.slow(now, Duration::from_secs(2));
+        throttle.slow(0);
+        throttle.pause(now, Duration::from_secs(2));
         assert_eq!(throttle.admit(now, 1).wait, Duration::from_secs(2));
         assert_eq!(throttle.admit(now, 1).wait, Duration::from_millis(2100));
         for _ in 0..40 {
@@ -191,8 +216,38 @@ mod tests {
     fn a_pause_holds_for_a_burst_too() {
         let now = Instant::now();
         let throttle = RateLimiter::new(Some(RateLimit { per_second: 10.0, burst: 5 }), now);
-        throttle.slow(now, Duration::from_secs(1));
+        throttle.slow(0);
+        throttle.pause(now, Duration::from_secs(1));
         assert!(throttle.admit(now, 1).wait >= Duration::from_secs(1));
+    }
+
+    #[test]
+    fn what_is_refused_together_slows_once_and_the_row_gets_as_fast_as_the_pace() {
+        let now = Instant::now();
+        // The time until so many more are admitted, each of which is answered, after the refusal of so many at once.
+        let took = |refused: u32, more: u32| {
+            let throttle = RateLimiter::new(Some(RateLimit { per_second: 10.0, burst: 20 }), now);
+            (0..refused).for_each(|_| assert!(throttle.admit(now, 1).wait.is_zero()));
+            for _ in 0..refused {
+                throttle.slow(0);
+                throttle.pause(now, Duration::from_secs(1));
+            }
+            let mut time = now;
+            for _ in 0..refused + more {
+                time += throttle.admit(time, 1).wait;
+                throttle.recover();
+            }
+            time - now
+        };
+        // Ten a second are the pace, and five after a refusal.
+        let one = took(1, 60);
+        assert!(one > Duration::from_secs(7) && one < Duration::from_secs(10), "{one:?}");
+        let eight = took(8, 60);
+        assert!(eight < one + Duration::from_secs(2), "{eight:?}");
+        let again = RateLimiter::new(Some(RateLimit { per_second: 10.0, burst: 1 }), now);
+        (0..3).for_each(|pauses| again.slow(pauses));
+        let wait = |_| again.admit(now, 1).wait.as_millis();
+        assert_eq!([0, 1].map(wait), [0, 800], "what leaves at the slower pace and is refused slows again");
     }
 
     #[test]
@@ -204,7 +259,8 @@ mod tests {
         throttle.give_back(&turn, 2);
         assert_eq!(throttle.admit(now, 1).wait, Duration::ZERO);
         let turn = throttle.admit(now, 3);
-        throttle.slow(now, Duration::from_secs(2));
+        throttle.slow(0);
+        throttle.pause(now, Duration::from_secs(2));
         throttle.give_back(&turn, 3);
         assert!(throttle.admit(now, 1).wait >= Duration::from_secs(2), "a pause is not made shorter");
     }
