@@ -20,7 +20,7 @@ use crate::kind::KindName;
 use crate::model::{Json, Key, ListRead, Live, LiveItem, Name, RelatedObject, Scope, neutral};
 
 use super::current::CurrentState;
-use super::error::ApiError;
+use super::error::{ApiError, Failure};
 use super::live::{List, check_list, read_list, with_spec, without_spec};
 use super::objects::{ListFields, ResponseFormat};
 use super::operations::Operation;
@@ -29,6 +29,9 @@ use super::settings::ClientProgress;
 
 /// Objects that refer to one and are asked for their view: for more, the service would be asked for minutes.
 const MOST_VIEWS: usize = 1_000;
+
+/// Lists without an answer after which others are asked for, however few may be asked for at a time.
+const FEW: usize = 4;
 
 /// Items of a list that are read singly.
 const MOST_SINGLY: usize = 100;
@@ -45,14 +48,26 @@ pub struct PendingLists {
     before: u64,
     asked: BTreeSet<Scope>,
     waiting: VecDeque<Scope>,
-    lists: JoinSet<(Scope, ListRead)>,
+    lists: JoinSet<(Scope, Result<ListRead, Unanswered>)>,
+    /// Of each of the last lists, if they had no answer.
+    unanswered: Vec<Unanswered>,
 }
+
+/// Why a list had no answer, after all repeats.
+type Unanswered = String;
 
 impl PendingLists {
     /// None yet.
     pub fn of(reader: Reader) -> Self {
         let before = lists_sent(&reader);
-        Self { reader, before, asked: BTreeSet::new(), waiting: VecDeque::new(), lists: JoinSet::new() }
+        Self {
+            reader,
+            before,
+            asked: BTreeSet::new(),
+            waiting: VecDeque::new(),
+            lists: JoinSet::new(),
+            unanswered: Vec::new(),
+        }
     }
 
     /// Asks for these lists, as far as that was not done yet.
@@ -66,9 +81,10 @@ impl PendingLists {
         self
     }
 
-    /// Asks for as many as may be held at a time.
+    /// Asks for as many as may be held at a time, and for none where as many had no answer: each takes all of its repeats.
     fn ask(&mut self) {
         while self.lists.len() < self.reader.concurrency()
+            && self.lists.len() + self.unanswered.len() < self.reader.concurrency().max(FEW)
             && let Some(scope) = self.waiting.pop_front()
         {
             let reader = self.reader.clone();
@@ -82,10 +98,20 @@ impl PendingLists {
     /// The next list that was read, whichever that is. As many are read ahead as requests may be
     /// sent at the same time, so that a tenant of many namespaces is never held whole.
     pub async fn next(&mut self) -> Option<(Scope, ListRead)> {
-        let read = self.lists.join_next().await?;
+        let Some(read) = self.lists.join_next().await else {
+            let scope = self.waiting.pop_front()?;
+            let (count, last) = (self.unanswered.len(), self.unanswered.last().map_or("", String::as_str));
+            let reason = format!("not asked for after {count} lists without an answer, the last one: {last}");
+            return Some((scope, ListRead::Unknown { reason }));
+        };
+        let (scope, read) = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        match &read {
+            Ok(_) => self.unanswered.clear(),
+            Err(reason) => self.unanswered.push(reason.clone()),
+        }
         self.report();
         self.ask();
-        Some(read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
+        Some((scope, read.unwrap_or_else(|reason| ListRead::Unknown { reason })))
     }
 
     fn report(&self) {
@@ -176,7 +202,7 @@ async fn completed(reader: &Reader, scope: &Scope, body: &[u8]) -> Result<Option
     Ok(serde_json::to_vec(&BTreeMap::from([("items", whole)])).ok())
 }
 
-async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
+async fn fetch_list(reader: &Reader, scope: &Scope) -> Result<ListRead, Unanswered> {
     // It may be long, and others come meanwhile.
     let read = |body: Bytes| {
         let scope = scope.clone();
@@ -189,9 +215,12 @@ async fn fetch_list(reader: &Reader, scope: &Scope) -> ListRead {
         }
     };
     match list(reader, scope, ListFields::Spec, read).await {
-        Ok(read) => read.unwrap_or_else(|reason| ListRead::Unknown { reason }),
-        Err(error) if is_not_offered(scope.kind, &error) => ListRead::NotOffered,
-        Err(error) => ListRead::Unknown { reason: error.failure.to_string() },
+        Ok(read) => Ok(read.unwrap_or_else(|reason| ListRead::Unknown { reason })),
+        Err(error) if is_not_offered(scope.kind, &error) => Ok(ListRead::NotOffered),
+        Err(error) if matches!(error.failure, Failure::Connect(_) | Failure::TimedOut(_)) => {
+            Err(error.failure.to_string())
+        }
+        Err(error) => Ok(ListRead::Unknown { reason: error.failure.to_string() }),
     }
 }
 

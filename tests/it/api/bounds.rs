@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use trueup::api::{Failure, ListFields, RequestLimits, ResponseFormat};
-use trueup::model::Scope;
+use trueup::api::{self, Failure, ListFields, RequestLimits, ResponseFormat};
+use trueup::model::{Namespace, Scope};
 
 use super::server::{Reply, json};
 use super::{Bench, cart, shop};
@@ -29,6 +29,42 @@ async fn a_silent_service_is_given_up_and_asked_again_a_few_times() {
     let (failure, sent) = failure(Reply::Stall(Vec::new()), short).await;
     assert_eq!(failure, Failure::TimedOut(Duration::from_millis(80)));
     assert_eq!(sent, 4);
+}
+
+fn forty_lists() -> impl Iterator<Item = Scope> {
+    (0..40).map(|number| Scope::endpoints(Namespace::parse(&format!("n{number}")).unwrap()))
+}
+
+#[tokio::test]
+async fn a_silent_service_is_not_asked_for_every_list() {
+    // Each of these lists takes all of its repeats.
+    for (concurrency, asked) in [(5, 5), (1, 4)] {
+        let bench = Bench::with(vec![Reply::Stall(Vec::new())], |settings| {
+            short(&mut settings.bounds);
+            settings.concurrency = concurrency;
+        })
+        .await;
+        let live = api::fetch(bench.reader(), forty_lists()).await;
+        let reasons = live.lists.values().filter_map(|read| read.known().err());
+        let not_asked = format!("not asked for after {asked} lists without an answer, the last one: no answer within");
+        let (later, first): (Vec<&str>, Vec<&str>) = reasons.partition(|reason| reason.starts_with(&not_asked));
+        assert_eq!((first.len(), later.len()), (asked, 40 - asked), "{concurrency}");
+        assert_eq!(bench.server.seen().len(), asked * 4, "{concurrency}");
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_answers_again_is_asked_for_all_further_lists() {
+    let mut script = vec![Reply::Stall(Vec::new()); 3 * 4];
+    script.push(json(200, r#"{"items": []}"#));
+    let bench = Bench::with(script, |settings| {
+        // An answer that comes later than that on a busy machine is asked for again.
+        settings.bounds.idle = Duration::from_millis(300);
+        settings.concurrency = 1;
+    })
+    .await;
+    let live = api::fetch(bench.reader(), forty_lists()).await;
+    assert_eq!(live.lists.values().filter(|read| read.known().is_ok()).count(), 37);
 }
 
 #[tokio::test]
