@@ -1,13 +1,9 @@
 //! The service as the applier writes to it, over the client of `api`.
 
-use std::borrow::Cow;
-
-use serde_json::value::RawValue;
-
 use super::service::{CheckedNamespace, ObjectService, WriteTurn};
 use crate::api::{self, ApiError, CurrentState, WriteDeparture, WriteFailure, Writer, objects};
 use crate::model::{Key, LiveItem, RelatedObject, Scope, SealedSecrets};
-use crate::run::{Intent, ObjectBody, WriteRequest};
+use crate::run::{Intent, WriteRequest};
 
 /// The service as the client shows it.
 pub(super) struct HttpService<'a> {
@@ -48,19 +44,6 @@ pub(super) struct HttpTurn<'a> {
     sealed: &'a SealedSecrets,
 }
 
-impl HttpTurn<'_> {
-    /// The body of a request, with the secrets: what is stored of it has none.
-    fn unsealed<'b>(&self, body: &'b ObjectBody) -> Cow<'b, RawValue> {
-        match self.sealed.unseal(body.raw().get()) {
-            Cow::Borrowed(_) => Cow::Borrowed(body.raw()),
-            Cow::Owned(text) => match RawValue::from_string(text) {
-                Ok(raw) => Cow::Owned(raw),
-                Err(error) => unreachable!("JSON in the place of JSON: {error}"),
-            },
-        }
-    }
-}
-
 impl WriteTurn for HttpTurn<'_> {
     async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
         api::fetch_object(self.turn.reader(), key).await
@@ -72,9 +55,11 @@ impl WriteTurn for HttpTurn<'_> {
 
     async fn send(self, write: &Intent, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
         let (key, layout) = (&write.key, self.turn.reader().layout());
+        // What is stored of a body has no secret.
+        let unsealed = |body| self.sealed.unseal(key.kind, body);
         let request = match &write.request {
-            WriteRequest::Create { body } => objects::create(layout, key, &self.unsealed(body)),
-            WriteRequest::Replace { body } => objects::replace(layout, key, &self.unsealed(body)),
+            WriteRequest::Create { body } => objects::create(layout, key, &unsealed(body.raw())),
+            WriteRequest::Replace { body } => objects::replace(layout, key, &unsealed(body.raw())),
             WriteRequest::Delete { referred } => objects::delete(layout, key, *referred),
         };
         self.turn.send(Some(key), request, departure).await

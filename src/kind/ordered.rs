@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{Field, FieldKind, Flag, KindName, Message, metadata};
+use super::{Field, FieldKind, Flag, KindName, Message, metadata, sealed};
 
 /// What the description says of a value and of its parts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -11,6 +11,7 @@ pub struct Described {
     /// Its message, and that of each item where it is a list; nothing where it has no parts that are described.
     message: Option<&'static Message>,
     extent: Extent,
+    is_secret: bool,
 }
 
 /// How much of its message a value is.
@@ -28,18 +29,19 @@ enum Extent {
 impl Described {
     /// A message.
     pub fn of(message: &'static Message) -> Self {
-        Self { message: Some(message), extent: Extent::Whole }
+        Self { message: Some(message), ..Self::default() }
     }
 
     /// The value of a field.
     pub fn of_field(field: &Field) -> Self {
         let is_map = matches!(field.kind, FieldKind::Map(_));
-        Self { message: field.message(), extent: if is_map { Extent::Map } else { Extent::Whole } }
+        let extent = if is_map { Extent::Map } else { Extent::Whole };
+        Self { message: field.message(), extent, is_secret: field.is(Flag::Secret) }
     }
 
     /// A unit of a spec: the value of a field, or the fields of a group.
     pub fn of_unit(spec: &'static Message, unit: &str) -> Self {
-        spec.field(unit).map_or(Self { message: Some(spec), extent: Extent::Part }, Self::of_field)
+        spec.field(unit).map_or(Self { extent: Extent::Part, ..Self::of(spec) }, Self::of_field)
     }
 
     /// What is under a key of it.
@@ -73,6 +75,11 @@ impl Described {
         let known = known.iter().filter_map(|field| entries.get_key_value(field.name));
         let is_other = move |key: &str| message.is_none_or(|message| message.field(key).is_none());
         known.chain(entries.iter().filter(move |(key, _)| is_other(key)))
+    }
+
+    /// The digest of a secret that it has the mark of.
+    pub fn digest_of(self, value: &Value) -> Option<&str> {
+        sealed::digest_of(value).filter(|_| self.is_secret)
     }
 
     /// Whether it refers to another object.

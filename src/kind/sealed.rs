@@ -1,9 +1,10 @@
 //! Secrets in their sealed form. A definition contains one, and everything that is made of it, up to the request, only its
 //! digest: `{"sealed": "…"}` at the place of the secret. A live spec may have one wherever the message around it is.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::LazyLock;
 
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
@@ -109,6 +110,41 @@ pub fn redacted(message: &Message, value: &Json) -> Json {
     };
     entries.iter().map(of_entry).collect()
 }
+
+/// A spec with what `of` has for the marks of secrets, where the description has secrets. All other values stay byte for byte.
+///
+/// # Errors
+/// It is not valid JSON.
+pub fn unsealed(message: &Message, spec: &RawValue, of: Unseal<'_>) -> serde_json::Result<Box<RawValue>> {
+    if !message.hides() || !spec.get().starts_with('{') {
+        return Ok(spec.to_owned());
+    }
+    let mut entries: BTreeMap<String, Box<RawValue>> = serde_json::from_str(spec.get())?;
+    for (key, value) in &mut entries {
+        let Some(field) = message.field(&message.spelled(key)) else { continue };
+        let below = |value: &RawValue| field.message().map_or(Ok(value.to_owned()), |below| unsealed(below, value, of));
+        *value = match (&field.kind, value.get().as_bytes().first()) {
+            _ if field.is(Flag::Secret) => match digest_of(&serde_json::from_str(value.get())?).and_then(of) {
+                Some(secret) => to_raw_value(&secret)?,
+                None => continue,
+            },
+            (_, Some(b'[')) => {
+                let items: Vec<&RawValue> = serde_json::from_str(value.get())?;
+                to_raw_value(&items.into_iter().map(below).collect::<serde_json::Result<Vec<_>>>()?)?
+            }
+            (FieldKind::Map(_), Some(b'{')) => {
+                let values: BTreeMap<String, &RawValue> = serde_json::from_str(value.get())?;
+                let values = values.into_iter().map(|(key, value)| Ok((key, below(value)?)));
+                to_raw_value(&values.collect::<serde_json::Result<BTreeMap<_, _>>>()?)?
+            }
+            _ => below(value)?,
+        };
+    }
+    to_raw_value(&entries)
+}
+
+/// What is sealed, by its digest.
+type Unseal<'s> = &'s dyn Fn(&str) -> Option<Json>;
 
 /// The texts at the places of secrets in a spec with the secrets in it, words of enumerations aside.
 pub fn texts<'v>(spec: &Message, value: &'v Json) -> Vec<&'v str> {

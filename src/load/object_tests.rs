@@ -433,10 +433,24 @@ fn an_object_has_the_digest_of_a_secret_alone() {
                        private_key: {blindfold_secret_info: {location: string:///c2VhbGVk}}\n";
     let file = SourceFile { path: "a.yaml".to_owned(), bytes: certificate.as_bytes().to_vec() };
     let desired = sources(vec![file], &LoadOptions::default()).expect("a definition").desired;
-    let shown = format!("{desired:?}{}", serde_json::json!(desired.definitions.values().next().expect("one").endpoint));
+    let object = &desired.definitions.values().next().expect("one").endpoint;
+    let shown = format!("{desired:?}{}", serde_json::json!(object));
     assert!(!shown.contains("c2VhbGVk") && shown.contains("\"sealed\":"), "{shown}");
-    let unsealed = desired.sealed().unseal(&shown).into_owned();
-    assert!(unsealed.contains("{\"blindfold_secret_info\":{\"location\":\"string:///c2VhbGVk\"}}"), "{unsealed}");
+    let unseal = |body: &Json| {
+        let body = serde_json::value::to_raw_value(body).expect("JSON");
+        serde_json::from_str::<Json>(desired.sealed().unseal(object.key.kind, &body).get()).expect("JSON")
+    };
+    let mut body = serde_json::to_value(object.body()).expect("JSON");
+    let mark = body["spec"]["private_key"].clone();
+    // Where no secret is described the mark of one is a value like any other.
+    body["spec"]["new_option"] = json!({"below": [mark]});
+    body["metadata"]["labels"] = mark.clone();
+    let mut unsealed = unseal(&body);
+    assert_eq!(
+        std::mem::replace(&mut unsealed["spec"]["private_key"], mark),
+        json!({"blindfold_secret_info": {"location": "string:///c2VhbGVk"}})
+    );
+    assert_eq!(unsealed, body);
 }
 
 #[test]

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::{Json, Key, Object, displayed};
-use crate::kind::sealed;
+use crate::kind::{KindName, sealed};
 
 /// All definitions of a stack, validated, in canonical form.
 #[derive(Debug, Clone, Default)]
@@ -57,17 +58,20 @@ impl SealedSecrets {
         self.0.contains_key(digest)
     }
 
-    /// A request with the secrets in the places of their marks. All else stays byte for byte.
-    pub fn unseal<'r>(&self, request: &'r str) -> Cow<'r, str> {
-        let mut text = Cow::Borrowed(request);
-        for (digest, value) in &self.0 {
-            // In a text the quotes would be escaped.
-            let mark = sealed::mark(digest).to_string();
-            if text.contains(&mark) {
-                text = text.replace(&mark, &value.to_string()).into();
-            }
+    /// The body of a request for an object of this kind, with the secrets where its spec has their marks. What looks like a
+    /// mark anywhere else stays: a definition or somebody outside may have written it.
+    pub fn unseal<'b>(&self, kind: KindName, body: &'b RawValue) -> Cow<'b, RawValue> {
+        if !self.0.keys().any(|digest| body.get().contains(digest)) {
+            return Cow::Borrowed(body);
         }
-        text
+        let unsealed = || {
+            let mut parts: BTreeMap<&str, Box<RawValue>> = serde_json::from_str(body.get())?;
+            if let Some(spec) = parts.get_mut("spec") {
+                *spec = sealed::unsealed(kind.message(), spec, &|digest| self.0.get(digest).cloned())?;
+            }
+            serde_json::value::to_raw_value(&parts)
+        };
+        unsealed().map_or(Cow::Borrowed(body), Cow::Owned)
     }
 }
 

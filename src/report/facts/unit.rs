@@ -153,7 +153,7 @@ fn differences(
 ) {
     let after = wanted.value;
     // What it is live is never shown, and whether there is one.
-    if let Some(secret) = after.filter(|after| before != Some(after)).and_then(sealed) {
+    if let Some(secret) = after.filter(|after| before != Some(after)).and_then(|after| sealed(described, after)) {
         return edits.push(ValueEdit::new(path.clone(), Some(NOT_SHOWN.to_owned()), Some(secret)));
     }
     match (before, after) {
@@ -291,9 +291,9 @@ fn in_order(numbers: &[usize]) -> BTreeSet<usize> {
     std::iter::successors(ends.last().copied(), |at| before[*at]).collect()
 }
 
-/// The mark of a secret.
-fn sealed(value: &Json) -> Option<String> {
-    kind::sealed::digest_of(value).map(|digest| format!("sealed {digest}"))
+/// The mark of a secret, where one is described.
+fn sealed(described: Described, value: &Json) -> Option<String> {
+    described.digest_of(value).map(|digest| format!("sealed {digest}"))
 }
 
 /// An object that is referred to: its namespace and its name, then the other parts, as far as they count. What no description
@@ -315,7 +315,7 @@ fn reference(value: &Json, counts: impl Fn(&str) -> bool) -> String {
 fn leaves(path: &str, described: Described, value: &Json, side: Side, found: &mut Vec<(String, String)>) {
     match value {
         Json::Null => {}
-        value if let Some(secret) = sealed(value) => found.push((path.to_owned(), secret)),
+        value if let Some(secret) = sealed(described, value) => found.push((path.to_owned(), secret)),
         Json::Object(_) if described.is_reference() => {
             let text = reference(value, |part| side == Side::Written || part == "namespace");
             found.push((path.to_owned(), text));
@@ -405,6 +405,23 @@ mod tests {
         assert_eq!(
             edits("origin_pool", "advanced_options", live, options(json!(0))),
             ["spec.advanced_options.connection_timeout 5 -> 0"]
+        );
+    }
+
+    #[test]
+    fn a_mapping_with_the_key_of_a_mark_is_shown_where_no_secret_is_described() {
+        let headers = |value: &str| json!({"http_health_check": {"headers": {"sealed": value}, "path": "/"}});
+        assert_eq!(
+            edits("healthcheck", "health_check", headers("one"), headers("two")),
+            ["spec.http_health_check.headers.sealed one -> two"]
+        );
+        let kind = KindName::find("healthcheck").expect("a kind");
+        let shown = of_value(kind, "health_check", &headers("one"));
+        assert!(shown.contains(&("http_health_check.headers.sealed".to_owned(), "one".to_owned())), "{shown:?}");
+        let mark = json!({"sealed": "0123456789abcdef0123456789abcdef"});
+        assert_eq!(
+            edits("certificate", "private_key", json!({}), mark),
+            ["spec.private_key (not shown) -> sealed 0123456789abcdef0123456789abcdef"]
         );
     }
 

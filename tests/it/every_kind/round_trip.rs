@@ -723,7 +723,8 @@ fn written<'p>(
     let Action::Replace { before: image, .. } = &change.action else { panic!("no replace: {why}") };
     let answer = bench.answer(name);
     let seen = CurrentState::read(&change.key, answer.as_bytes()).expect("an answer");
-    let body = plan.sealed.unseal(&body(change, &seen, run)).into_owned();
+    let body = RawValue::from_string(body(change, &seen, run)).expect("JSON");
+    let body = plan.sealed.unseal(change.key.kind, &body).get().to_owned();
     let sent: BTreeMap<String, &RawValue> = serde_json::from_str(&body).expect("JSON");
     let whole: BTreeMap<String, &RawValue> = serde_json::from_str(&answer).expect("JSON");
     // A unit with a secret is written whole, because no answer has the secret.
