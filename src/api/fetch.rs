@@ -30,6 +30,11 @@ use super::settings::ClientProgress;
 /// Objects that refer to one and are asked for their view: for more, the service would be asked for minutes.
 const MOST_VIEWS: usize = 1_000;
 
+const NO_REFERRERS: &str = "404 to who refers to an object that it shows";
+
+/// Reads of a list of which an object went before its get.
+const MOST_READS: usize = 2;
+
 /// Lists without an answer after which others are asked for, however few may be asked for at a time.
 const FEW: usize = 4;
 
@@ -51,6 +56,10 @@ pub struct PendingLists {
     lists: JoinSet<(Scope, Result<ListRead, Unanswered>)>,
     /// Of each of the last lists, if they had no answer.
     unanswered: Vec<Unanswered>,
+    /// Kinds of which objects were listed.
+    offered: BTreeSet<KindName>,
+    /// Lists of kinds that the service does not know.
+    not_offered: Vec<Scope>,
 }
 
 /// Why a list had no answer, after all repeats.
@@ -67,6 +76,8 @@ impl PendingLists {
             waiting: VecDeque::new(),
             lists: JoinSet::new(),
             unanswered: Vec::new(),
+            offered: BTreeSet::new(),
+            not_offered: Vec::new(),
         }
     }
 
@@ -95,23 +106,36 @@ impl PendingLists {
         }
     }
 
-    /// The next list that was read, whichever that is. As many are read ahead as requests may be
-    /// sent at the same time, so that a tenant of many namespaces is never held whole.
+    /// The next list that was read, whichever that is, those that the service does not offer last. As many are read ahead as
+    /// requests may be sent at the same time, so that a tenant of many namespaces is never held whole.
     pub async fn next(&mut self) -> Option<(Scope, ListRead)> {
-        let Some(read) = self.lists.join_next().await else {
-            let scope = self.waiting.pop_front()?;
+        while let Some(read) = self.lists.join_next().await {
+            let (scope, read) = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            match &read {
+                Ok(_) => self.unanswered.clear(),
+                Err(reason) => self.unanswered.push(reason.clone()),
+            }
+            self.report();
+            self.ask();
+            match read {
+                Ok(ListRead::NotOffered) => self.not_offered.push(scope),
+                Ok(read) => {
+                    let has_some = read.known().is_ok_and(|items| !items.is_empty());
+                    self.offered.extend(has_some.then_some(scope.kind));
+                    return Some((scope, read));
+                }
+                Err(reason) => return Some((scope, ListRead::Unknown { reason })),
+            }
+        }
+        if let Some(scope) = self.waiting.pop_front() {
             let (count, last) = (self.unanswered.len(), self.unanswered.last().map_or("", String::as_str));
             let reason = format!("not asked for after {count} lists without an answer, the last one: {last}");
             return Some((scope, ListRead::Unknown { reason }));
-        };
-        let (scope, read) = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-        match &read {
-            Ok(_) => self.unanswered.clear(),
-            Err(reason) => self.unanswered.push(reason.clone()),
         }
-        self.report();
-        self.ask();
-        Some((scope, read.unwrap_or_else(|reason| ListRead::Unknown { reason })))
+        let scope = self.not_offered.pop()?;
+        let is_offered = self.offered.contains(&scope.kind) && scope.kind.kind().can_be_in(scope.namespace.as_str());
+        let reason = "the service does not offer it, and shows objects of this kind in another namespace".to_owned();
+        Some((scope, if is_offered { ListRead::Unknown { reason } } else { ListRead::NotOffered }))
     }
 
     fn report(&self) {
@@ -160,27 +184,39 @@ pub(super) async fn list<T, F: Future<Output = Result<T, String>>>(
     fields: ListFields,
     read: impl Fn(Bytes) -> F,
 ) -> Result<Result<T, String>, ApiError> {
-    let body = reader.list(scope, fields).await?.body;
-    let reason = match read(body.clone()).await {
-        Ok(read) => return Ok(Ok(read)),
-        Err(reason) => reason,
-    };
-    Ok(match completed(reader, scope, &body).await {
-        Ok(Some(body)) => read(body.into()).await,
-        Ok(None) => Err(reason),
-        Err(unread) => Err(format!("{reason}, {unread}")),
-    })
+    let mut went = None;
+    for _ in 0..MOST_READS {
+        let body = reader.list(scope, fields).await?.body;
+        let reason = match read(body.clone()).await {
+            Ok(read) => return Ok(Ok(read)),
+            Err(reason) => reason,
+        };
+        went = Some(match completed(reader, scope, &body).await {
+            Ok(Some(body)) => return Ok(read(body.into()).await),
+            Ok(None) => return Ok(Err(reason)),
+            Err(Incomplete::Unread(unread)) => return Ok(Err(format!("{reason}, {unread}"))),
+            Err(Incomplete::Went(key)) => key,
+        });
+    }
+    let went = went.map_or_else(String::new, |key| key.to_string());
+    Ok(Err(format!("the list shows `{went}`, and a get says that it is not there")))
+}
+
+/// Why a list is not completed.
+enum Incomplete {
+    /// A get says that this object of it is not there.
+    Went(Key),
+    /// Too many lack their spec, or one of them cannot be read: why, as a fragment.
+    Unread(String),
 }
 
 /// The list with the specs that it lacks; nothing where it lacks none.
-///
-/// # Errors
-/// Too many lack it, or one of them cannot be read: why, as a fragment.
-async fn completed(reader: &Reader, scope: &Scope, body: &[u8]) -> Result<Option<Vec<u8>>, String> {
+async fn completed(reader: &Reader, scope: &Scope, body: &[u8]) -> Result<Option<Vec<u8>>, Incomplete> {
+    let unread = |why: String| Err(Incomplete::Unread(why));
     let items = without_spec(scope, body);
     match items.iter().filter(|(_, lacking)| lacking.is_some()).count() {
         0 => return Ok(None),
-        count if count > MOST_SINGLY => return Err(format!("and {count} are too many to be read singly")),
+        count if count > MOST_SINGLY => return unread(format!("and {count} are too many to be read singly")),
         _ => {}
     }
     let mut whole = Vec::with_capacity(items.len());
@@ -190,13 +226,12 @@ async fn completed(reader: &Reader, scope: &Scope, body: &[u8]) -> Result<Option
             continue;
         };
         match reader.object(&key, ResponseFormat::Default).await {
-            Ok(answer) => {
-                let item = with_spec(item, answer.body());
-                whole.push(Cow::Owned(item.ok_or_else(|| format!("and a get of `{key}` shows none"))?));
-            }
-            // It went meanwhile.
-            Err(error) if error.is_absent() => {}
-            Err(error) => return Err(format!("and the get failed: {}", error.failure)),
+            Ok(answer) => match with_spec(item, answer.body()) {
+                Some(item) => whole.push(Cow::Owned(item)),
+                None => return unread(format!("and a get of `{key}` shows none")),
+            },
+            Err(error) if error.is_absent() => return Err(Incomplete::Went(key)),
+            Err(error) => return unread(format!("and the get failed: {}", error.failure)),
         }
     }
     Ok(serde_json::to_vec(&BTreeMap::from([("items", whole)])).ok())
@@ -217,7 +252,9 @@ async fn fetch_list(reader: &Reader, scope: &Scope) -> Result<ListRead, Unanswer
     match list(reader, scope, ListFields::Spec, read).await {
         Ok(read) => Ok(read.unwrap_or_else(|reason| ListRead::Unknown { reason })),
         Err(error) if is_not_offered(scope.kind, &error) => Ok(ListRead::NotOffered),
-        Err(error) if matches!(error.failure, Failure::Connect(_) | Failure::TimedOut(_)) => {
+        Err(error)
+            if matches!(error.failure, Failure::Connect(_) | Failure::TimedOut(_)) || error.status() == Some(429) =>
+        {
             Err(error.failure.to_string())
         }
         Err(error) => Ok(ListRead::Unknown { reason: error.failure.to_string() }),
@@ -243,7 +280,11 @@ pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<CurrentState, Ap
 pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
     match reader.object(key, ResponseFormat::ReferringObjects).await {
         Ok(answer) => read_referrers(serde_json::from_slice(answer.body())).map_err(|reason| answer.unreadable(reason)),
-        Err(error) if error.is_absent() => Ok(Vec::new()),
+        // A service without this format may say so as well.
+        Err(error) if error.is_absent() => match fetch_object(reader, key).await? {
+            CurrentState::Absent => Ok(Vec::new()),
+            _ => Err(ApiError { failure: Failure::Odd(NO_REFERRERS.to_owned()), ..error }),
+        },
         Err(error) => Err(error),
     }
 }

@@ -6,6 +6,7 @@ use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::wire::whole_characters;
@@ -33,6 +34,8 @@ pub(super) struct List<I> {
     pub(super) items: Option<Vec<I>>,
     #[serde(default)]
     errors: Json,
+    code: Option<IgnoredAny>,
+    message: Option<IgnoredAny>,
 }
 
 /// What is read of an item of a list.
@@ -180,6 +183,9 @@ pub(super) fn describe(error: &serde_json::Error) -> String {
 /// The items of a list that says of itself that it is whole.
 fn whole<I>(list: List<I>) -> Result<Vec<I>, String> {
     no_errors(&list.errors)?;
+    if list.code.is_some() && list.message.is_some() {
+        return Err("it is an error".to_owned());
+    }
     list.items.ok_or_else(|| "the answer holds no `items`".to_owned())
 }
 

@@ -90,6 +90,7 @@ fn a_list_is_complete_or_unknown_with_its_reason() {
         unknown(r#"{"items":[],"errors":[{"code":"EPARTIAL","message":"shard 3 did not answer","error_obj":null}]}"#),
         "the service reported 1 error in it (EPARTIAL: shard 3 did not answer)"
     );
+    assert_eq!(unknown(r#"{"code":13,"message":"internal","items":[]}"#), "it is an error");
     assert_eq!(unknown(r#"{"items":[],"errors":["x","y"]}"#), "the service reported 2 errors in it (\"x\"; \"y\")");
     assert_eq!(unknown(r#"{"items":[],"errors":{"code":"EPERMS"}}"#), "the service reported 1 error in it (EPERMS)");
     assert_eq!(unknown("{}"), "the answer holds no `items`");

@@ -653,15 +653,22 @@ fn an_item_of_a_list_without_its_spec_is_read_singly_within_a_bound() {
     let list = json!({"items": items, "errors": []}).to_string();
     let many: Vec<_> = (0..101).map(|number| bare(&format!("n{number}"), "many")).collect();
     let many = json!({ "items": many }).to_string();
-    let readable = Arc::new(AtomicBool::new(true));
-    let is_readable = readable.clone();
+    let [readable, contradicts, went] = [true, false, false].map(|on| Arc::new(AtomicBool::new(on)));
+    let (is_readable, does_contradict) = (readable.clone(), contradicts.clone());
+    let rest = json!({"items": [items[0], items[2], items[3]], "errors": []}).to_string();
     let server = OddServer::start(move |line, _| match line.split([' ', '?']).nth(1).unwrap_or_default() {
         path if path.ends_with("/shop/endpoints/late") && is_readable.load(Ordering::Relaxed) => {
             (200, late.clone().into())
         }
         path if path.ends_with("/shop/endpoints/late") => (403, b"{}".into()),
-        path if path.ends_with("/shop/endpoints/gone") => (404, br#"{"code": 5, "message": "gone"}"#.into()),
-        path if path.ends_with("/shop/endpoints") => (200, list.clone().into()),
+        path if path.ends_with("/shop/endpoints/gone") => {
+            went.store(true, Ordering::Relaxed);
+            (404, br#"{"code": 5, "message": "gone"}"#.into())
+        }
+        path if path.ends_with("/shop/endpoints") => {
+            let is_listed = does_contradict.load(Ordering::Relaxed) || !went.load(Ordering::Relaxed);
+            (200, if is_listed { &list } else { &rest }.clone().into())
+        }
         path if path.ends_with("/many/endpoints") => (200, many.clone().into()),
         _ => (200, br#"{"items": []}"#.into()),
     });
@@ -674,6 +681,13 @@ fn an_item_of_a_list_without_its_spec_is_read_singly_within_a_bound() {
     stage.run("snapshot stack -o live.json").code(0).stderr_ignored();
     let kept = stage.run("show live.json");
     kept.code(0).stdout_contains("shop/late").stdout_contains("shop/whole").does_not_say("gone");
+    contradicts.store(true, Ordering::Relaxed);
+    stage
+        .run("pull -n shop -o none --kind endpoint")
+        .code(5)
+        .stderr_contains("the list shows `shop/gone`, and a get says that it is not there");
+    stage.run("drift stack").code(5).stderr_ignored();
+    contradicts.store(false, Ordering::Relaxed);
     readable.store(false, Ordering::Relaxed);
     stage
         .run("pull -n shop -o none --kind endpoint")

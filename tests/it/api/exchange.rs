@@ -8,7 +8,8 @@ use trueup::api::events::EventQuery;
 use trueup::api::{
     self, AttemptHistory, Certainty, Failure, Operation, Request, ResponseFormat, WriteDeparture, ddos, events,
 };
-use trueup::model::{Layout, ListRead, ReferredDelete, Scope};
+use trueup::kind::KindName;
+use trueup::model::{Layout, ListRead, Namespace, ReferredDelete, Scope};
 
 use super::server::{Reply, answer, json as reply};
 use super::{Bench, OneTry as _, TOKEN, cart, departure, send_delete, shop, written};
@@ -242,6 +243,35 @@ async fn only_a_404_about_the_object_reads_as_nothing() {
     let error = api::fetch_object(bench.reader(), &cart()).await.unwrap_err();
     assert!(error.to_string().contains("the base URL or the path layout is probably wrong"), "{error}");
     assert_eq!(api::referrers(bench.reader(), &cart()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_kind_is_not_offered_only_where_no_other_namespace_shows_it() {
+    let absent = reply(404, r#"{"code":5,"message":"resource is not found","details":[]}"#);
+    let of = |namespace: &str| Scope {
+        namespace: Namespace::parse(namespace).unwrap(),
+        kind: KindName::find("app_setting").unwrap(),
+    };
+    let shown =
+        json!({"items": [{"namespace": "shop", "name": "h", "get_spec": {"app_type_settings": []}}]}).to_string();
+    for (items, is_unknown) in [(shown.as_str(), true), (r#"{"items": []}"#, false)] {
+        let bench = Bench::with(vec![reply(200, items), absent.clone()], |settings| settings.concurrency = 1).await;
+        let live = api::fetch(bench.reader(), [of("shop"), of("pay"), of("system")]).await;
+        assert!(matches!(live.lists[&of("shop")], ListRead::Complete { .. }), "{:?}", live.lists);
+        assert_eq!(matches!(&live.lists[&of("pay")], ListRead::Unknown { .. }), is_unknown, "{items}");
+        // The service takes none there.
+        assert!(matches!(live.lists[&of("system")], ListRead::NotOffered), "{items}");
+    }
+}
+
+#[tokio::test]
+async fn a_404_for_the_referrers_of_an_object_that_is_shown_is_not_nobody() {
+    let absent = reply(404, r#"{"code":5,"message":"resource is not found","details":[]}"#);
+    let shown = r#"{"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.1", "port": 80}}"#;
+    let bench = Bench::start(vec![absent, reply(200, shown)]).await;
+    let error = api::referrers(bench.reader(), &cart()).await.unwrap_err();
+    assert!(error.to_string().contains("404 to who refers to an object that it shows"), "{error}");
+    assert!(!error.is_absent());
 }
 
 #[tokio::test]
