@@ -35,7 +35,7 @@ pub use current::{CurrentObject, CurrentState, ReplaceBody};
 pub use error::{ApiError, Certainty, ErrorStatus, Failure};
 pub use fetch::{Condition, PendingLists, check, conditions, fetch, fetch_object, referrers, referring_views};
 pub use live::read_list;
-pub use objects::{ListFields, ResponseFormat, ResponseFormatError};
+pub use objects::{ListFields, ResponseFormat};
 pub use operations::{BodyKind, Operation, OperationEntry, Parameter, ParameterLocation, RetryClass, Route, TABLE};
 pub use pool::ClientPool;
 pub use rate_limit::{RateLimit, Timing};

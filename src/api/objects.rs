@@ -1,7 +1,5 @@
 //! Typed requests for endpoints, with every parameter of the reference.
 
-use std::str::FromStr;
-
 use bytes::Bytes;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -32,7 +30,7 @@ pub enum ResponseFormat {
     BrokenReferences,
 }
 
-// In the order of the numbers that the service also takes, by the names that it takes.
+// By the names that the service takes.
 words!(ResponseFormat {
     Default = "GET_RSP_FORMAT_DEFAULT",
     ForCreate = "GET_RSP_FORMAT_FOR_CREATE",
@@ -42,28 +40,6 @@ words!(ResponseFormat {
     ReferringObjects = "GET_RSP_FORMAT_REFERRING_OBJECTS",
     BrokenReferences = "GET_RSP_FORMAT_BROKEN_REFERENCES",
 });
-
-/// A text that names no format.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a valid response format; there are: {}", ResponseFormat::ALL.map(ResponseFormat::as_str).join(", "))]
-pub struct ResponseFormatError {
-    /// The text.
-    pub text: String,
-}
-
-impl FromStr for ResponseFormat {
-    type Err = ResponseFormatError;
-    /// By name, by number, or by the end of the name in lower case (`referring_objects`).
-    fn from_str(text: &str) -> Result<Self, ResponseFormatError> {
-        let found = ResponseFormat::ALL.into_iter().enumerate().find(|(number, format)| {
-            let name = format.as_str();
-            name == text
-                || name.trim_start_matches("GET_RSP_FORMAT_").eq_ignore_ascii_case(text)
-                || number.to_string() == text
-        });
-        found.map(|(_, format)| format).ok_or_else(|| ResponseFormatError { text: neutral(text, 60) })
-    }
-}
 
 /// What is read of each item of a list, beside what names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,17 +133,6 @@ fn named(key: &Key) -> [(&'static str, &str); 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_format_is_known_by_name_number_and_short_name() {
-        for (number, format) in ResponseFormat::ALL.into_iter().enumerate() {
-            assert_eq!(format.as_str().parse(), Ok(format));
-            assert_eq!(number.to_string().parse(), Ok(format));
-        }
-        assert_eq!("referring_objects".parse(), Ok(ResponseFormat::ReferringObjects));
-        let error = "7".parse::<ResponseFormat>().expect_err("seven is none").to_string();
-        assert!(error.contains("GET_RSP_FORMAT_BROKEN_REFERENCES"), "{error}");
-    }
 
     #[test]
     fn every_list_parameter_is_sent() {

@@ -137,14 +137,7 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
 
 /// Why there is no safe connection, and what to do about it, if TLS is what failed.
 pub(crate) fn fault(error: &(dyn Error + 'static), trust: &TlsTrust) -> Option<String> {
-    if let Some(fault) = causes(error).find_map(tls_cause) {
-        return Some(words(fault, trust));
-    }
-    // The other side ended the connection in the middle of the handshake.
-    let is_end = |cause: &(dyn Error + 'static)| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof)
-    };
-    causes(error).any(is_end).then(|| "the service ended the TLS handshake; is the port one of HTTPS?".to_owned())
+    causes(error).find_map(tls_cause).map(|fault| words(fault, trust))
 }
 
 /// The TLS error that `cause` is, or that it wraps as an error of IO does, any number of times.
