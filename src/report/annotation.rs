@@ -326,7 +326,7 @@ fn of_change(change: &Change) -> Vec<Annotation> {
         }
         Action::Delete { .. } => {
             let removed = change.removed_in.as_ref();
-            let removed = removed.map(|commit| format!(", file removed in {} ({})", commit.id, commit.date));
+            let removed = removed.map(|commit| format!(", removed in {} ({})", commit.id, commit.date));
             let unmanaged = change.cause == Some(Cause::Unannotated);
             let finding = if unmanaged { Finding::Unmanaged } else { Finding::Delete };
             whole(finding, format!("{}{}", reason(change).unescaped(), removed.unwrap_or_default()))

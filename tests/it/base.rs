@@ -365,11 +365,11 @@ fn a_deleted_definition_names_the_commit_that_removed_it() {
     stage.edit("cart.yaml", "port: 8080", "port: 8081");
     commit(&stage, "another");
     let saved = stage.run("plan . --base main -o plan.json");
-    saved.code(0).stdout_contains(&format!("file removed in {removed}")).stdout_contains("- delete  shop/legacy");
+    saved.code(0).stdout_contains(&format!("removed in {removed}")).stdout_contains("- delete  shop/legacy");
     let plan: serde_json::Value = serde_json::from_str(&stage.read("plan.json")).expect("JSON");
     assert_eq!(plan["plan"]["source"]["commit"], json!(git(&stage, "rev-parse HEAD")));
     assert_eq!(plan["plan"]["source"]["base"], json!("main"));
-    stage.run("plan .").code(0).stdout_contains(&format!("file removed in {removed}"));
+    stage.run("plan .").code(0).stdout_contains(&format!("removed in {removed}"));
 }
 
 #[test]

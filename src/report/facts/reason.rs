@@ -102,7 +102,7 @@ pub fn remarkable_reason(change: &Change) -> Line<'_> {
 pub fn removed(change: &Change) -> Option<Line<'_>> {
     match (&change.action, &change.place, &change.removed_in) {
         (Action::Delete { .. }, Some(place), _) => Some(line!["removed in ", at(place)]),
-        (_, _, Some(commit)) => Some(line!["file removed in ", code(short(&commit.id)), " (", code(&commit.date), ")"]),
+        (_, _, Some(commit)) => Some(line!["removed in ", code(short(&commit.id)), " (", code(&commit.date), ")"]),
         (_, _, None) => None,
     }
 }
