@@ -128,8 +128,8 @@ impl PendingLists {
             }
         }
         if let Some(scope) = self.waiting.pop_front() {
-            let (count, last) = (self.unanswered.len(), self.unanswered.last().map_or("", String::as_str));
-            let reason = format!("not asked for after {count} lists without an answer, the last one: {last}");
+            // One cause, as of those that were asked for.
+            let reason = self.unanswered.last().cloned().unwrap_or_default();
             return Some((scope, ListRead::Unknown { reason }));
         }
         let scope = self.not_offered.pop()?;
