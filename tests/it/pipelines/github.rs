@@ -694,6 +694,12 @@ fn comments(runner: &Runner, present: &[Json]) -> Vec<(String, Json)> {
     calls.filter(|(name, _)| name.contains("Comment") && !name.contains("list")).collect()
 }
 
+/// The comment that the forge has of a stack from the commit before.
+fn old(id: &str) -> Json {
+    let body = format!("<!-- trueup {id} -->\nold");
+    json!({"id": body, "user": {"type": "Bot"}, "body": body})
+}
+
 /// One stack, two and thirty: each plan has its comment, whatever became of it, and no job hides another's.
 #[test]
 fn every_plan_of_one_two_and_thirty_stacks_has_its_comment() {
@@ -720,12 +726,7 @@ fn every_plan_of_one_two_and_thirty_stacks_has_its_comment() {
                 std::fs::remove_dir_all(runner.stage.path(&format!("artifacts/plan-{id}"))).expect("the artifact");
             }
         }
-        // The forge has a comment of each from the commit before.
-        let old = |target: &Json| {
-            let body = format!("<!-- trueup {} -->\nold", target["id"].as_str().expect("an id"));
-            json!({"id": body, "user": {"type": "Bot"}, "body": body})
-        };
-        let present: Vec<Json> = found.iter().map(old).collect();
+        let present: Vec<Json> = found.iter().map(|target| old(target["id"].as_str().expect("an id"))).collect();
         let (first, again) = (comments(&runner, &[]), comments(&runner, &present));
         let missing = stories.iter().filter(|story| **story == Story::Missing).count();
         assert!(first.iter().all(|(name, _)| name == "issues.createComment"), "{first:?}");
@@ -783,10 +784,11 @@ fn more_stacks_than_a_matrix_holds_are_planned_by_one_job() {
         planned.summary
     );
     upload(&runner, "plan", "plan-all...stacks");
-    let shown = comments(&runner, &[]);
+    let shown = comments(&runner, &[old("s003")]);
     let bodies: Vec<&str> = shown.iter().filter_map(|(_, call)| call["body"].as_str()).collect();
-    assert_eq!(bodies.len(), 1);
+    assert_eq!(bodies.len(), 2);
     assert!(bodies[0].starts_with("<!-- trueup all...stacks -->\n") && bodies[0].contains("`s256`"), "{}", bodies[0]);
+    assert_eq!(bodies[1], "<!-- trueup s003 -->\nThe summary of the run https://forge/run/1 shows the plan for abc.");
 }
 
 #[test]
@@ -804,9 +806,12 @@ fn more_plans_than_comments_are_named_in_one_and_a_link_in_an_artifact_is_not_fo
     std::os::unix::fs::symlink("../../secret", runner.stage.path("artifacts/plan-03/03/plan.md")).expect("a link");
     runner.stage.write("artifacts/plan-x/<b>/plan.md", "### not an id\n");
     runner.stage.write("artifacts/plan-04/04/plan.md", &"- a delete\n".repeat(7_000));
-    let calls = comments(&runner, &[]);
+    // A stack that had a comment is now among those without one, and another has no plan any more.
+    let calls = comments(&runner, &[old("55"), old("gone")]);
     let bodies: Vec<&str> = calls.iter().filter_map(|(_, call)| call["body"].as_str()).collect();
-    assert_eq!(bodies.len(), 51);
+    assert_eq!(bodies.len(), 53);
+    assert_eq!(bodies[51], "<!-- trueup 55 -->\nThe summary of the run https://forge/run/1 shows the plan for abc.");
+    assert!(bodies[52].contains("made none for this stack"), "{}", bodies[52]);
     assert!(bodies[50].contains("### trueup: 10 more plans") && bodies[50].contains("50, 51"), "{}", bodies[50]);
     assert!(bodies.iter().all(|body| !body.contains("hidden from comments") && !body.contains("not an id")));
     assert!(bodies[3].contains("### trueup plan: failed"), "{}", bodies[3]);
