@@ -13,8 +13,8 @@ pub fn file(name: &str) -> Value {
     serde_yaml::from_str(&std::fs::read_to_string(path).expect("the file")).expect("YAML")
 }
 
-/// The script of a job, as the runner joins it: its own options, those that the template sets before it in the same
-/// shell, and the lines.
+/// The script of a job, as the runner joins it: its own options, those that the template or the job sets before it in the
+/// same shell, and the lines.
 pub fn script(file: &Value, job: &str) -> String {
     let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/trueup.yml");
     let template = std::fs::read_to_string(template).expect("the template");
@@ -137,15 +137,27 @@ fn merge_request(service: &Service) -> Runner {
     runner
 }
 
-/// What the jobs find of the forge: `notes.json` has its notes, and `calls` what it was asked.
+/// The commit of the merge request.
+const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
+
+/// What the jobs find of the forge: `notes.json` has its notes, `calls` what it was asked, and `sent` what it was sent.
 pub fn forge(runner: &mut Runner) {
-    runner.stage.write(
-        "../bin/curl",
-        "#!/bin/sh\necho \"$@\" >> calls\n\
-             case \"$*\" in *user) echo '{\"id\": 8}' ;; *page=1) cat notes.json ;; *page=*) cat more.json ;; esac\n",
-    );
+    let curl = r#"#!/bin/sh
+echo "$@" >> calls
+for url; do :; done
+case "$*" in
+*--request*) jq -c --arg url "${url##*/}" '. + {url: $url}' note.json >> sent ;;
+*/user) echo '{"id": 8}' ;;
+*/merge_requests/2) echo '{"sha": "HEAD"}' ;;
+*page=1) cat notes.json ;;
+*page=*) cat more.json ;;
+esac
+"#;
+    runner.stage.write("../bin/curl", &curl.replace("HEAD", HEAD));
     assert_eq!(runner.shell("chmod +x ../bin/curl", "").code, 0);
     for (name, value) in [
+        ("CI_COMMIT_SHA", HEAD),
+        ("CI_PIPELINE_URL", "https://forge/pipeline/1"),
         ("CI_API_V4_URL", "https://forge/api/v4"),
         ("CI_MERGE_REQUEST_PROJECT_ID", "1"),
         ("CI_MERGE_REQUEST_IID", "2"),
@@ -153,6 +165,80 @@ pub fn forge(runner: &mut Runner) {
     ] {
         runner.set(name, value);
     }
+}
+
+/// A note of the merge request; the author 8 is the user of the token.
+fn note(id: u32, author: u32, body: &str) -> Json {
+    json!({"id": id, "author": {"id": author}, "body": body})
+}
+
+/// What the forge was sent: the end of each URL, and the note.
+fn sent(runner: &Runner) -> Vec<(String, String)> {
+    let lines = runner.stage.read("sent");
+    let sent = lines.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let sent = sent.map(|sent: Json| ["url", "body"].map(|key| sent[key].as_str().expect("a text").to_owned()));
+    sent.map(|[url, body]| (url, body)).collect()
+}
+
+/// Runs a job of notes where the forge has these, page by page.
+fn notes(runner: &Runner, script: &str, pages: [&[Json]; 2]) -> Vec<(String, String)> {
+    runner.stage.write("notes.json", &json!(pages[0]).to_string());
+    runner.stage.write("more.json", &json!(pages[1]).to_string());
+    runner.stage.write("sent", "");
+    let ran = runner.shell(script, "");
+    assert_eq!(ran.code, 0, "{}", ran.errors);
+    sent(runner)
+}
+
+#[test]
+fn a_note_says_of_which_commit_it_is_also_where_the_plan_left_no_report() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let mut runner = merge_request(&Service::start());
+    forge(&mut runner);
+    runner.set("ID", "shop");
+    let old = note(5, 8, "<!-- trueup shop -->\n3 to create");
+    let comment = script(&file("trueup-stack.yml"), ".comment");
+    let failed =
+        "<!-- trueup shop -->\n### trueup plan: failed\n\nThe job has no report of it.\n\nshop at 0123456789ab\n";
+    let failed = [("5".to_owned(), failed.to_owned())];
+    assert_eq!(notes(&runner, &comment, [std::slice::from_ref(&old), &[]]), failed);
+    // Of a pipeline of merged results, the commit is one that was never pushed.
+    runner.set("CI_COMMIT_SHA", "fedcba9876543210fedcba9876543210fedcba98");
+    runner.set("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", HEAD);
+    assert_eq!(notes(&runner, &comment, [std::slice::from_ref(&old), &[]]), failed);
+    runner.set("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "");
+    assert_eq!(notes(&runner, &comment, [&[old], &[]]), [], "a later push has a note of its own");
+}
+
+#[test]
+fn a_note_of_a_stack_that_a_merge_request_no_longer_plans_says_so() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let mut runner = merge_request(&Service::start());
+    forge(&mut runner);
+    runner.git("switch -qc change");
+    runner.stage.edit("shop/cart.yaml", "port: 80", "port: 81");
+    runner.commit();
+    assert!(generated(&runner).contains_key("comment shop"));
+    let script = script(&file("gitlab-ci.yml"), "notes");
+    let mut page: Vec<Json> = (0..97).map(|id| note(id + 100, 8, "else")).collect();
+    page.push(note(4, 7, "<!-- trueup pay -->\ntheirs"));
+    page.push(note(5, 8, "<!-- trueup pay -->\n3 to delete"));
+    page.push(note(6, 8, "<!-- trueup shop -->\n1 to create"));
+    let pages: [&[Json]; 2] = [&page, &[note(7, 8, "<!-- trueup gone -->\nold")]];
+    let none = |(number, stack): (&str, &str)| {
+        let body = "No plan for 0123456789ab: the pipeline https://forge/pipeline/1 made none for this stack.";
+        (number.to_owned(), format!("<!-- trueup {stack} -->\n{body}\n"))
+    };
+    assert_eq!(notes(&runner, &script, pages), [("5", "pay"), ("7", "gone")].map(none));
+    // Where a mistake ends the listing of the stacks, none has a plan.
+    runner.stage.remove("child.yml");
+    assert_eq!(notes(&runner, &script, pages), [("5", "pay"), ("6", "shop"), ("7", "gone")].map(none));
+    runner.set("CI_COMMIT_SHA", "fedcba9876543210fedcba9876543210fedcba98");
+    assert_eq!(notes(&runner, &script, pages), [], "a later push has notes of its own");
 }
 
 /// All stacks are checked, and the verdict is the job's.
@@ -216,7 +302,6 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
 
     // The note is posted once, and changed from then on.
     forge(&mut runner);
-    let note = |id: u32, author: u32, body: &str| json!({"id": id, "author": {"id": author}, "body": body});
     let (theirs, ours) = (note(4, 7, "<!-- trueup shop -->\n"), note(5, 8, "<!-- trueup shop -->\nold"));
     let page: Vec<Json> = (0..100).map(|id| note(id + 100, 7, "else")).collect();
     for (notes, more, call) in [
