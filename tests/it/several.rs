@@ -2,6 +2,7 @@
 //! only, and lines that name their stack.
 
 use std::collections::BTreeSet;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -518,4 +519,31 @@ fn a_saved_plan_does_not_outlive_a_call_that_makes_none_for_its_stack() {
     stage.write("s/c/y.yaml", &definition("b/x", 80));
     stage.run("plan -R s -o plans").code(1).stderr_ignored();
     left(&["_s-a.json", "notes.json"]);
+}
+
+#[test]
+fn a_stack_that_waits_keeps_only_its_own_place_from_those_after_it() {
+    for (line, operation) in [("drift -R .", "endpoint-list"), ("apply -R . --yes --waves 100%", "endpoint-create")] {
+        let service = Service::start();
+        let stage = Stage::new().at(&service);
+        for name in (0..24).map(|number| format!("s{number:02}")) {
+            stage.write(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"));
+            stage.write(&format!("{name}/x.yaml"), &definition(&format!("{name}/x"), 80));
+        }
+        service.hold(&format!("operation: {operation}, namespace: s00"));
+        let words: Vec<&str> = line.split(' ').collect();
+        let quiet = [(); 3].map(|()| Stdio::null());
+        let [stdin, stdout, stderr] = quiet;
+        let mut command = stage.command(&words);
+        let mut child = command.stdin(stdin).stdout(stdout).stderr(stderr).spawn().expect("it starts");
+        let others =
+            || service.log().iter().filter(|entry| entry.operation == operation && entry.namespace != "s00").count();
+        while others() < 23 {
+            assert!(child.try_wait().expect("a child").is_none(), "`{line}` ended: {} of 23 others", others());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        service.release();
+        let ended = child.wait().expect("it ends");
+        assert_eq!(ended.code(), Some(if line.starts_with("drift") { 2 } else { 0 }), "{line}");
+    }
 }

@@ -73,12 +73,11 @@ pub fn snapshots(live: Option<&Path>) -> Result<Option<&Path>> {
 /// # Errors
 /// Two stacks would delete what the other one defines, or the embedded service does not start.
 pub async fn open(context: &Context, targets: Vec<Target>, needs: FleetNeeds) -> Result<Vec<Member>> {
-    let embedded = match (&context.global.sandbox, needs) {
-        (Some(_), FleetNeeds::Service) => match settings::place(context, &Config::default())? {
-            settings::ServiceLocation::Sandbox(file) => Some(service::embed(context, &file).await?),
-            settings::ServiceLocation::At(_) => None,
-        },
-        _ => None,
+    let is_embedded = context.global.sandbox.is_some() && needs == FleetNeeds::Service;
+    let place = is_embedded.then(|| settings::place(context, &Config::default())).transpose()?;
+    let embedded = match place {
+        Some(settings::ServiceLocation::Sandbox(file)) => Some(service::embed(context, &file).await?),
+        Some(settings::ServiceLocation::At(_)) | None => None,
     };
     let tenants = Rc::new(Tenants::new(embedded));
     let mut members = Vec::with_capacity(targets.len());
@@ -137,21 +136,23 @@ pub async fn each<'m, T>(
     work: impl AsyncFn(&'m Member) -> Result<T>,
 ) -> Vec<StackResult<T>> {
     let work = &work;
-    let works = members.into_iter().map(|member| async move {
+    let works = members.into_iter().enumerate().map(async |(at, member)| {
         if member.is_elsewhere {
-            return Err(NoResult::Elsewhere);
+            return (at, Err(NoResult::Elsewhere));
         }
         if let Some(name) = member.missing_environment() {
-            return Err(member.without_environment(name));
+            return (at, Err(member.without_environment(name)));
         }
-        let done = work(member).await;
-        member.context.close().await;
-        done.map_err(|error| match error.is::<NothingSelected>() {
+        let done = work(member).await.map_err(|error| match error.is::<NothingSelected>() {
             true => NoResult::Skipped(error.to_string()),
             false => NoResult::Failed(error),
-        })
+        });
+        member.context.close().await;
+        (at, done)
     });
-    futures_util::stream::iter(works).buffered(AT_ONCE).collect().await
+    // In the order in which they are done: one that waits keeps only its own place from those after it.
+    let done: BTreeMap<usize, _> = futures_util::stream::iter(works).buffer_unordered(AT_ONCE).collect().await;
+    done.into_values().collect()
 }
 
 /// Works on each stack, and refuses what is wrong with them together: an endpoint that two define, and a filter or a

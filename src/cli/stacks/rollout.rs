@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, stream};
 use tokio::sync::{Mutex, watch};
 
 use crate::cli::args::ApplyArgs;
@@ -224,8 +224,7 @@ async fn apply(context: &Context, arguments: &ApplyArgs, waves: &[Wave], planned
             has_failed.set(has_failed.get() || !result.as_ref().is_ok_and(is_whole));
             (at, result.map(Some))
         });
-        let mut done = futures_util::stream::iter(works).buffered(fleet::AT_ONCE);
-        while let Some((at, result)) = done.next().await {
+        for (at, result) in stream::iter(works).buffer_unordered(fleet::AT_ONCE).collect::<Vec<_>>().await {
             results[at] = result;
         }
     }
