@@ -72,6 +72,23 @@ fn a_delete_by_hand_is_drift_on_a_machine_that_keeps_nothing() {
 }
 
 #[test]
+fn a_process_without_a_state_directory_judges_as_a_machine_that_keeps_nothing() {
+    let service = Service::start();
+    let stage = applied(&service);
+    service.delete("shop/search");
+    let lines = [("drift .", 3), ("plan . --detailed-exitcode", 2), ("rehearse .", 0), ("apply . --yes", 1)];
+    for (line, code) in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut command = stage.command(&words);
+        let ran = command.env_remove("HOME").env_remove("XDG_STATE_HOME").output().expect("it starts");
+        let said = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert_eq!(ran.status.code(), Some(code), "{line}: {said}");
+        assert_eq!(said.contains("no state directory: neither"), code == 1, "{line}: {said}");
+    }
+    assert!(!service.has("shop/search"), "an apply needs a place for its journal");
+}
+
+#[test]
 fn what_is_not_committed_is_no_commits() {
     let service = Service::start();
     let stage = applied(&service);

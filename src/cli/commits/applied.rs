@@ -51,8 +51,10 @@ pub async fn judge_missing(
         Err(reason) => GitPast::Unknown(reason.clone()),
     };
     let depends_on_runs = |key: &Key| last_seen(key).is_some() || !matches!(past(key), GitPast::NotDefined { .. });
+    // Without a place for a state directory, the machine keeps nothing.
+    let may_have_runs = settings::named_state(context).is_some() || context.environment.state_directory().is_some();
     // The journal of a long time is much to read.
-    let actions = match missing.iter().any(depends_on_runs) {
+    let actions = match may_have_runs && missing.iter().any(depends_on_runs) {
         true => settings::ask_state(context, move |store| journal::last_actions(store, &owner)).await?,
         false => Ok(LastActions::default()),
     };
