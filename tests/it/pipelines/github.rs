@@ -626,6 +626,21 @@ fn a_night_opens_an_issue_and_closes_it() {
     service.change("shop/cart", |object| object["spec"]["port"] = json!(80));
     let (code, call) = night(ours);
     assert_eq!((code.as_str(), &call[1]["issue_number"], &call[1]["state"]), ("0", &json!(6), &json!("closed")));
+    // The issue of a stack that is gone is closed, but not where settings that cannot be read may hide its environments.
+    let ids: Vec<String> = serde_json::from_str(&runner.stage.read("reports/ids.json")).expect("JSON");
+    let other = ids.iter().find(|id| id.contains("prod")).expect("the id of an environment");
+    let open = |number: u32, user: &str, id: &str| json!({"number": number, "user": {"type": user}, "body": format!("<!-- trueup drift {id} -->\nold")});
+    let open = json!([open(7, "Bot", "gone"), open(8, "Bot", other), open(9, "User", "gone")]);
+    let closed = || {
+        assert_eq!(runner.shell("rm -r reports", "").code, 0);
+        assert_eq!(runner.step(&check).code, 0);
+        let calls = runner.script(&issue, &json!({}), &json!({"issues.listForRepo": open}))["calls"].clone();
+        let updates = calls.as_array().expect("calls").iter().filter(|call| call[0] == "issues.update");
+        updates.map(|call| (call[1]["issue_number"].clone(), call[1]["state"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(closed(), [(json!(7), json!("closed"))]);
+    runner.stage.write("other/trueup.yaml", "stack: [\n");
+    assert_eq!(closed(), []);
     // The drift state is in the cache, and not where TRUEUP_STATE is a bucket.
     let cached = runner.stage.path("state/shop.json");
     for (state, is_cached) in [("kept", true), ("other://bucket", false)] {
