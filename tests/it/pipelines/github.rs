@@ -641,6 +641,13 @@ fn a_night_opens_an_issue_and_closes_it() {
     assert_eq!(closed(), [(json!(7), json!("closed"))]);
     runner.stage.write("other/trueup.yaml", "stack: [\n");
     assert_eq!(closed(), []);
+    // Of a report that is too long for an issue it says so.
+    runner.stage.write("reports/shop.md", &"- a drift\n".repeat(7_000));
+    runner.stage.write("reports/shop.code", "3\n");
+    let calls = runner.script(&issue, &json!({}), &json!({"issues.listForRepo": []}))["calls"].clone();
+    let created = calls.as_array().expect("calls").iter().find(|call| call[1]["title"] == "shop has drifted");
+    let body = created.and_then(|call| call[1]["body"].as_str()).expect("an issue");
+    assert!(body.lines().nth(1).is_some_and(|line| line.contains("only the beginning")), "{}", &body[..300]);
     // The drift state is in the cache, and not where TRUEUP_STATE is a bucket.
     let cached = runner.stage.path("state/shop.json");
     for (state, is_cached) in [("kept", true), ("other://bucket", false)] {

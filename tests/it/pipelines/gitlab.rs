@@ -208,6 +208,11 @@ fn a_note_says_of_which_commit_it_is_also_where_the_plan_left_no_report() {
     runner.set("CI_COMMIT_SHA", "fedcba9876543210fedcba9876543210fedcba98");
     runner.set("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", HEAD);
     assert_eq!(notes(&runner, &comment, [std::slice::from_ref(&old), &[]]), failed);
+    // The forge takes 1,000,000 characters: of a longer report it says that it has more.
+    runner.stage.write("plan/plan.md", &"- a delete\n".repeat(90_000));
+    let long = notes(&runner, &comment, [std::slice::from_ref(&old), &[]]).pop().expect("a note").1;
+    assert!(long.lines().nth(1).is_some_and(|line| line.contains("only the beginning")), "{}", &long[..300]);
+    assert!(long.len() < 1_000_000 && long.ends_with("\nshop at 0123456789ab\n"), "{}", long.len());
     runner.set("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "");
     assert_eq!(notes(&runner, &comment, [&[old], &[]]), [], "a later push has a note of its own");
 }
