@@ -49,7 +49,11 @@ action 0.2.0 "$sum" "file://$work"
 action 0.2.0 "$sum" "file:///nowhere" # from the cache
 echo spoilt >> "$work/temp/trueup-0.2.0/archive/$name.tar.gz"
 if action 0.2.0 "$sum" "file:///nowhere"; then echo "a spoilt cache was installed"; exit 1; fi
-expect "nothing is installed"
+expect "curl: "
+[ ! -s "$work/path" ]
+echo spoilt > "$work/temp/trueup-0.2.0/archive/$name.tar.gz"
+action 0.2.0 "$sum" "file://$work" # the forge keeps what is in its cache
+"$(cat "$work/path")/trueup" | grep -qx "trueup 0.2.0"
 if action "0.2.0;id" "$sum" "file://$work"; then exit 1; fi
 expect "version must be a version"
 if action 0.2.0 "abc" "file://$work"; then exit 1; fi
@@ -72,5 +76,8 @@ expect "$name/trueup"
 component "$sum" "file:///nowhere" # from the cache
 echo spoilt >> "$work/.trueup-archive/$name.tar.gz"
 if component "$sum" "file:///nowhere"; then echo "a spoilt cache was installed"; exit 1; fi
-expect "nothing is installed"
+expect "curl: "
+echo spoilt > "$work/.trueup-archive/$name.tar.gz"
+component "$sum" "file://$work"
+expect "$name/trueup"
 echo "the scripts install what is pinned, and nothing else"
