@@ -158,7 +158,7 @@ fn a_runner_that_died_keeps_nobody_from_going_on() {
         .stderr_contains("no lock in `s3://state/team` is held by run");
     on_a_new_runner(&stage, &format!("history --unlock {run}"))
         .code(0)
-        .stderr_contains(&format!("released the lock of stack `shop` that run `{run}`"));
+        .stderr_contains(&format!("released the lock of stack `shop`, held by run `{run}`"));
     on_a_new_runner(&stage, "apply --resume last --yes --quiet").code(0);
     assert!(service.has("shop/b"));
 }

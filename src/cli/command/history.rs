@@ -52,7 +52,7 @@ impl Execute for HistoryArgs {
             unlock(run, context, store)?;
         }
         if let Some(keep) = self.keep {
-            let gone = journal::prune(store, since(keep, context)?).map_err(failed)?;
+            let gone = journal::prune(store, since(keep, context)).map_err(failed)?;
             context.output.rendered_message(&context.output.messages.message(report::pruned(&gone)));
         }
         let mut history = journal::history(store).map_err(failed)?;
@@ -85,7 +85,7 @@ fn unlock(run: &str, context: &Context, store: &StateStore) -> Result<()> {
     let run = RunId::new(run).ok_or_else(|| error!(Usage, "`{}` is not a valid run", run.escape_debug()))?;
     match journal::unlock(store, &run).map_err(|error| settings::store_failed(context, error))? {
         Some(holder) => {
-            context.output.message(&format!("released the lock of {} that {holder} held", holder.what));
+            context.output.message(&format!("released the lock of {}, held by {holder}", holder.what));
             Ok(())
         }
         None => Err(error!(Invalid, "no lock in `{}` is held by run `{run}`", store.place().display())
@@ -93,13 +93,14 @@ fn unlock(run: &str, context: &Context, store: &StateStore) -> Result<()> {
     }
 }
 
-fn since(keep: PruneRuns, context: &Context) -> Result<Retention> {
-    Ok(match keep {
+fn since(keep: PruneRuns, context: &Context) -> Retention {
+    match keep {
         PruneRuns::Newest(count) => Retention::Newest(count),
         PruneRuns::Days(days) => {
             let span = jiff::SignedDuration::from_hours(i64::from(days) * 24);
             let now = context.environment.now();
-            Retention::Since { time: now.checked_sub(span).with_status(ExitStatus::Usage)?, now }
+            // No run is as old as the first time that there is.
+            Retention::Since { time: now.checked_sub(span).unwrap_or(jiff::Timestamp::MIN), now }
         }
-    })
+    }
 }
