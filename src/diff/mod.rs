@@ -120,7 +120,10 @@ pub fn reset<'o>(
 fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &mut BTreeSet<Field>) {
     if live.labels != desired.labels {
         let kind = live.key.kind.kind();
-        let gone = live.labels.keys().filter(|key| !desired.labels.contains_key(*key) && !kind.writes_label(key));
+        // One that the service may write goes where an apply wrote exactly what is live.
+        let as_applied = |label: Field| options.applied.is_some_and(|applied| applied.is_as_applied(&label, live));
+        let is_ours = |key: &String| !kind.writes_label(key) || as_applied(Field::Label(key.clone()));
+        let gone = live.labels.keys().filter(|key| !desired.labels.contains_key(*key) && is_ours(key));
         let wanted = desired.labels.iter().filter(|(key, value)| live.labels.get(*key) != Some(value));
         fields.extend(gone.chain(wanted.map(|(key, _)| key)).cloned().map(Field::Label));
     }

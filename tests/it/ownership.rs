@@ -90,6 +90,37 @@ fn a_label_under_the_prefix_of_the_service_is_as_any_other_where_the_definition_
     }
 }
 
+/// What the service or a person has written there since stays.
+#[test]
+fn a_label_under_the_prefix_of_the_service_goes_with_its_definition_where_an_apply_wrote_it() {
+    let service = Service::start();
+    let labels = || service.get("shop/cart")["metadata"]["labels"].clone();
+    let stage = Stage::new().at(&service).file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
+    let define = |labels: &str| {
+        let labels = format!("  labels: {{{labels}}}\nspec:");
+        stage.write("cart.yaml", &definition("shop/cart", 80).replace("spec:", &labels));
+    };
+    let run = |line: &str, code: i32| {
+        let ran = stage.run(line);
+        ran.code(code).stderr_ignored();
+        ran
+    };
+    define("ves.io/app_type: one, ves.io/other: one, tier: web");
+    run("apply . --yes", 0);
+    service.change("shop/cart", |object| object["metadata"]["labels"]["ves.io/node"] = json!("a"));
+    define("ves.io/other: one, tier: web");
+    run("drift .", 2).stdout_contains("labels.ves.io/app_type");
+    run("apply . --yes", 0).stdout_contains("Verified");
+    assert_eq!(labels(), json!({"ves.io/other": "one", "ves.io/node": "a", "tier": "web"}));
+    run("rollback last --yes", 0).stdout_contains("Verified");
+    assert_eq!(labels()["ves.io/app_type"], "one");
+    run("apply . --yes", 0);
+    service.change("shop/cart", |object| object["metadata"]["labels"]["ves.io/other"] = json!("two"));
+    define("tier: web");
+    run("apply . --yes", 0);
+    assert_eq!(labels(), json!({"ves.io/other": "two", "ves.io/node": "a", "tier": "web"}));
+}
+
 #[test]
 fn a_clone_with_its_annotations_is_never_deleted() {
     let service = Service::start();
