@@ -41,7 +41,7 @@ impl Named {
             Value::Text(..) => return Named::Nothing,
             Value::List(_) | Value::Refused => return Named::Unknown,
         }
-        if root.get(REMOVE).is_some() {
+        if root.get(REMOVE).and_then(Item::text).is_some_and(|text| ["true", "True", "TRUE"].contains(&text)) {
             return Named::Removed;
         }
         let Some(metadata) = root.get("metadata") else { return Named::Nothing };
@@ -92,6 +92,8 @@ struct NamedKeys {
     patterns: BTreeMap<String, Vec<(Option<KindName>, String, String)>>,
     /// They may name anything.
     is_unknown: bool,
+    /// Other documents than definitions are among them.
+    has_others: bool,
 }
 
 impl NamedKeys {
@@ -104,7 +106,8 @@ impl NamedKeys {
                     let place = if name.contains("${") { String::new() } else { name.clone() };
                     found.patterns.entry(place).or_default().push((kind, namespace, name));
                 }
-                Named::Nothing | Named::Removed => {}
+                Named::Nothing => found.has_others = true,
+                Named::Removed => {}
                 Named::Unknown => found.is_unknown = true,
             }
         }
@@ -184,11 +187,13 @@ impl DirectoryKeys {
         Self { files: files.loaded(directory).into_iter().map(file).collect() }
     }
 
-    /// Whether a file may define the key: it does, or it cannot be read, or only a load shows it.
+    /// Whether a file may define the key: it does, or it cannot be read, or only a load shows it. No stack loads with
+    /// another document than a definition, such as one with a mistake in its first keys.
     pub fn may_define(&self, key: &Key) -> bool {
         self.files.iter().any(|(path, bytes, named)| {
             let Some(bytes) = bytes else { return true };
-            may_name(bytes, key) && named.get_or_init(|| NamedKeys::of(path, bytes)).defines(key) != Some(false)
+            let named = || named.get_or_init(|| NamedKeys::of(path, bytes));
+            may_name(bytes, key) && (named().has_others || named().defines(key) != Some(false))
         })
     }
 
@@ -223,9 +228,9 @@ fn may_name(text: &[u8], key: &Key) -> bool {
     is_open(text) || memchr::memmem::find(text, key.name.as_str().as_bytes()).is_some()
 }
 
-/// Whether a name in a text can be written with escapes or variables.
+/// Whether a name in a text can be written with escapes, variables or, as in UTF-16, zeros.
 fn is_open(text: &[u8]) -> bool {
-    memchr::memchr(b'\\', text).is_some() || memchr::memmem::find(text, b"${").is_some()
+    memchr::memchr2(b'\\', 0, text).is_some() || memchr::memmem::find(text, b"${").is_some()
 }
 
 /// The parts of a text that can be names, whole.
@@ -289,15 +294,20 @@ mod tests {
     use crate::load::Config;
     use crate::model::growth_tests::assert_at_most_linear;
 
-    /// The answer for a key.
-    fn says(path: &str, text: impl AsRef<[u8]>, key: &str) -> Option<bool> {
-        let key = Key::parse(key).expect("a key");
-        let answer = WantedKeys::new([&key]).defined_in(path, text.as_ref()).remove(&key);
-        // A directory has the same answer for a file in it.
+    /// Whether a directory with this file may define a key.
+    fn may_define(path: &str, text: impl AsRef<[u8]>, key: &str) -> bool {
         let directory = tempfile::tempdir().expect("a directory");
         std::fs::write(directory.path().join(path), text).expect("a file");
         let files = StackFiles::new(&Config::default());
-        assert_eq!(DirectoryKeys::read(directory.path(), &files).may_define(&key), answer.is_some());
+        DirectoryKeys::read(directory.path(), &files).may_define(&Key::parse(key).expect("a key"))
+    }
+
+    /// The answer for a key.
+    fn says(path: &str, text: impl AsRef<[u8]>, key: &str) -> Option<bool> {
+        let parsed = Key::parse(key).expect("a key");
+        let answer = WantedKeys::new([&parsed]).defined_in(path, text.as_ref()).remove(&parsed);
+        // A directory has the same answer for a file in it.
+        assert_eq!(may_define(path, text, key), answer.is_some());
         answer.map_or(Some(false), |is_certain| is_certain.then_some(true))
     }
 
@@ -311,8 +321,21 @@ mod tests {
         assert_eq!(says("a.yaml", &both, "pay/shop"), Some(false));
         let json = r#"{"metadata":{"name":"c\u0061rt","namespace":"shop"}}"#;
         assert_eq!(says("a.json", json, "shop/cart"), Some(true));
-        for nothing in ["", "stack: cart\n", "$remove: true\nmetadata: {name: cart, namespace: shop}\n"] {
+        for nothing in ["", "$remove: true\nmetadata: {name: cart, namespace: shop}\n"] {
             assert_eq!(says("a.yaml", nothing, "shop/cart"), Some(false), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_document_that_is_no_definition_may_be_meant_as_one_where_only_definitions_load() {
+        for text in ["stack: cart\n", "metadta: {name: cart, namespace: shop}\nspec: {}\n", "the cart"] {
+            assert!(
+                WantedKeys::new([&Key::parse("shop/cart").expect("a key")])
+                    .defined_in("a.yaml", text.as_bytes())
+                    .is_empty()
+            );
+            assert!(may_define("a.yaml", text, "shop/cart"), "{text}");
+            assert!(!may_define("a.yaml", text, "shop/pay"), "{text}");
         }
     }
 
@@ -344,6 +367,10 @@ mod tests {
             assert_eq!(says("a.yaml", text, "shop/cart"), None, "{text}");
         }
         assert_eq!(says("a.yaml", b"cart \xff", "shop/cart"), None);
+        for to_bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+            let text: Vec<u8> = "metadata: {name: cart, namespace: shop}".encode_utf16().flat_map(to_bytes).collect();
+            assert_eq!(says("a.yaml", text, "shop/cart"), None);
+        }
         for text in
             [r#"{"metadata": {"name": true, "namespace": "shop"}}"#, "metadata: {name: 'true', namespace: shop}"]
         {

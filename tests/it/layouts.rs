@@ -169,6 +169,33 @@ fn a_delete_of_what_a_stack_with_environments_of_its_own_or_one_that_does_not_lo
     }
 }
 
+/// The stack does not load with any of them.
+#[test]
+fn a_delete_of_what_another_stack_defines_with_a_mistake_is_blocked() {
+    let spec = "spec: {ip: 10.0.0.7, port: 80}\n";
+    let mistakes = [
+        format!("metadata:\nname: x\nnamespace: shop\n{spec}"),
+        format!("metadta: {{name: x, namespace: shop}}\n{spec}"),
+        format!("Metadata: {{name: x, namespace: shop}}\n{spec}"),
+        format!("items:\n- metadata: {{name: x, namespace: shop}}\n  {spec}"),
+        format!("$remove: false\n{X}"),
+        "|\n  metadata: {name: x, namespace: shop}\n".to_owned(),
+        // Written in UTF-16.
+        X.to_owned(),
+    ];
+    for mistake in &mistakes {
+        let service = Service::start();
+        let stage =
+            without_x(&service).file("b/trueup.yaml", "stack: b\nnamespaces: [shop]\n").file("b/x.yaml", mistake);
+        if mistake == X {
+            let utf16: Vec<u8> = format!("\u{feff}{X}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+            std::fs::write(stage.path("b/x.yaml"), utf16).expect("a file");
+        }
+        stage.run("validate b").code(1).stderr_ignored();
+        is_kept(&stage.committed(), &service, true, &[mistake]);
+    }
+}
+
 #[test]
 fn a_delete_of_what_another_environment_of_the_directory_defines_is_blocked() {
     for (settings, blocks) in ENVIRONMENTS {
