@@ -36,8 +36,8 @@ fn is_misnamed(entry: &DirEntry) -> bool {
             .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).lines().any(names_stack))
 }
 
-/// The same with those below hidden directories, which a call can name: all that the repository with this top has, but
-/// for repositories within it that are hidden.
+/// The same, also below hidden directories, which a call can name: all that the repository with this top has, but for
+/// repositories within it that are hidden.
 ///
 /// # Errors
 /// Those of [`stacks_below`].
@@ -46,7 +46,7 @@ pub fn stacks_of_repository(top: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
         let is_repository = || entry.file_name() == ".git" || entry.path().join(".git").exists();
         entry.file_type().is_dir() && is_below_hidden(entry.path(), top) && is_repository()
     };
-    below(top, is_left_out, |entry| entry.file_name() == config::FILE)
+    below(top, is_left_out, |entry| entry.file_name() == config::FILE || is_misnamed(entry))
 }
 
 /// Whether a directory is another working tree of the repository in which it lies: it has the same stacks once more.

@@ -197,6 +197,16 @@ fn a_delete_of_what_another_stack_defines_with_a_mistake_is_blocked() {
 }
 
 #[test]
+fn a_delete_of_what_a_directory_with_settings_of_a_wrong_name_defines_is_blocked() {
+    for (name, blocks) in [("trueup.yml", true), ("Trueup.yaml", true), ("settings.yaml", false)] {
+        let service = Service::start();
+        let settings = format!("b/{name}");
+        let stage = without_x(&service).file(&settings, "stack: b\nnamespaces: [shop]\n").file("b/x.yaml", X);
+        is_kept(&stage.committed(), &service, blocks, &[name]);
+    }
+}
+
+#[test]
 fn a_delete_of_what_another_environment_of_the_directory_defines_is_blocked() {
     for (settings, blocks) in ENVIRONMENTS {
         let service = Service::start();

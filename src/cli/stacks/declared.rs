@@ -160,10 +160,14 @@ pub fn in_tree(top: &Path) -> Result<Vec<DeclaredDirectory>, String> {
     let found = load::stacks_of_repository(top).map_err(|problem| problem.message)?;
     let declared = found.into_iter().map(|path| {
         // A link that leads out of the stack's directory is no settings file.
-        let file = Directory::open(&path).and_then(|directory| directory.read(config::FILE, limit::DEFINITIONS));
+        let read = || Directory::open(&path)?.read(config::FILE, limit::DEFINITIONS);
+        let file = match path.join(config::FILE).symlink_metadata() {
+            Ok(_) => read().map_err(|error| error.to_string()),
+            Err(_) => Err("the file of its settings has another name".to_owned()),
+        };
         let below = slashed(path.strip_prefix(top).unwrap_or(&path));
         let prefix = if below.is_empty() { below } else { format!("{below}/") };
-        DeclaredDirectory::new(prefix, path, file.map_err(|error| error.to_string()))
+        DeclaredDirectory::new(prefix, path, file)
     });
     Ok(declared.collect())
 }
