@@ -187,13 +187,23 @@ impl DirectoryKeys {
         Self { files: files.loaded(directory).into_iter().map(file).collect() }
     }
 
-    /// Whether a file may define the key: it does, or it cannot be read, or only a load shows it. No stack loads with
-    /// another document than a definition, such as one with a mistake in its first keys.
+    /// Whether a file may define the key: it does, or it cannot be read, or only a load shows it.
     pub fn may_define(&self, key: &Key) -> bool {
+        self.any(key, false)
+    }
+
+    /// The same of a stack that does not load: then another document than a definition may be meant as one, with a mistake in
+    /// its first keys, and so may what is encrypted.
+    pub fn may_be_meant_to_define(&self, key: &Key) -> bool {
+        self.any(key, true)
+    }
+
+    fn any(&self, key: &Key, is_broken: bool) -> bool {
         self.files.iter().any(|(path, bytes, named)| {
             let Some(bytes) = bytes else { return true };
             let named = || named.get_or_init(|| NamedKeys::of(path, bytes));
-            may_name(bytes, key) && (named().has_others || named().defines(key) != Some(false))
+            let may_name = may_name(bytes, key) || is_broken && is_opaque(bytes);
+            may_name && (is_broken && named().has_others || named().defines(key) != Some(false))
         })
     }
 
@@ -231,6 +241,12 @@ fn may_name(text: &[u8], key: &Key) -> bool {
 /// Whether a name in a text can be written with escapes, variables or, as in UTF-16, zeros.
 fn is_open(text: &[u8]) -> bool {
     memchr::memchr2(b'\\', 0, text).is_some() || memchr::memmem::find(text, b"${").is_some()
+}
+
+/// Whether a file is in another place or encrypted here, so that no name in it can be read.
+fn is_opaque(text: &[u8]) -> bool {
+    let is_sealed = || memchr::memmem::find(text, b"ENC[AES256_GCM,").is_some();
+    text.starts_with(b"version https://git-lfs") || std::str::from_utf8(text).is_err() || is_sealed()
 }
 
 /// The parts of a text that can be names, whole.
@@ -294,12 +310,13 @@ mod tests {
     use crate::load::Config;
     use crate::model::growth_tests::assert_at_most_linear;
 
-    /// Whether a directory with this file may define a key.
-    fn may_define(path: &str, text: impl AsRef<[u8]>, key: &str) -> bool {
+    /// Whether a directory with this file may define a key, and whether it may be meant to.
+    fn may_define(path: &str, text: impl AsRef<[u8]>, key: &str) -> [bool; 2] {
         let directory = tempfile::tempdir().expect("a directory");
         std::fs::write(directory.path().join(path), text).expect("a file");
-        let files = StackFiles::new(&Config::default());
-        DirectoryKeys::read(directory.path(), &files).may_define(&Key::parse(key).expect("a key"))
+        let keys = DirectoryKeys::read(directory.path(), &StackFiles::new(&Config::default()));
+        let key = Key::parse(key).expect("a key");
+        [keys.may_define(&key), keys.may_be_meant_to_define(&key)]
     }
 
     /// The answer for a key.
@@ -307,7 +324,7 @@ mod tests {
         let parsed = Key::parse(key).expect("a key");
         let answer = WantedKeys::new([&parsed]).defined_in(path, text.as_ref()).remove(&parsed);
         // A directory has the same answer for a file in it.
-        assert_eq!(may_define(path, text, key), answer.is_some());
+        assert_eq!(may_define(path, text, key)[0], answer.is_some());
         answer.map_or(Some(false), |is_certain| is_certain.then_some(true))
     }
 
@@ -321,7 +338,7 @@ mod tests {
         assert_eq!(says("a.yaml", &both, "pay/shop"), Some(false));
         let json = r#"{"metadata":{"name":"c\u0061rt","namespace":"shop"}}"#;
         assert_eq!(says("a.json", json, "shop/cart"), Some(true));
-        for nothing in ["", "$remove: true\nmetadata: {name: cart, namespace: shop}\n"] {
+        for nothing in ["", "stack: cart\n", "$remove: true\nmetadata: {name: cart, namespace: shop}\n"] {
             assert_eq!(says("a.yaml", nothing, "shop/cart"), Some(false), "{nothing}");
         }
     }
@@ -334,8 +351,8 @@ mod tests {
                     .defined_in("a.yaml", text.as_bytes())
                     .is_empty()
             );
-            assert!(may_define("a.yaml", text, "shop/cart"), "{text}");
-            assert!(!may_define("a.yaml", text, "shop/pay"), "{text}");
+            assert_eq!(may_define("a.yaml", text, "shop/cart"), [false, true], "{text}");
+            assert_eq!(may_define("a.yaml", text, "shop/pay"), [false, false], "{text}");
         }
     }
 
@@ -384,6 +401,16 @@ mod tests {
         let bomb = format!("{bomb}metadata: {{name: *a11, namespace: shop}} # cart\n");
         assert_eq!(says("a.yaml", &bomb, "shop/cart"), None);
         assert_eq!(says("a.yaml", format!("{}cart", "- ".repeat(100_000)), "shop/cart"), None);
+    }
+
+    #[test]
+    fn what_is_elsewhere_or_encrypted_may_define_anything_where_only_definitions_load() {
+        let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n";
+        let sealed =
+            "metadata:\n  name: ENC[AES256_GCM,data:a=,type:str]\n  namespace: ENC[AES256_GCM,data:b=,type:str]\n";
+        for text in [pointer.as_bytes(), sealed.as_bytes(), b"\x00GITCRYPT\x00\xff\xfe", b"\xa0\xff"] {
+            assert!(may_define("a.yaml", text, "shop/cart")[1], "{}", String::from_utf8_lossy(text));
+        }
     }
 
     #[test]

@@ -311,7 +311,7 @@ impl<'a> Service<'a> {
             Ok(stacks) => stacks.collect(),
             Err(reason) => {
                 let problem = format!("{}: {reason}", config::FILE);
-                let may = keys.iter().filter(|key| other.texts().may_define(key));
+                let may = keys.iter().filter(|key| other.texts().may_be_meant_to_define(key));
                 return (may.map(|key| Definer::new(key, None, None, Some(&problem))).collect(), Vec::new());
             }
         };
@@ -325,7 +325,7 @@ impl<'a> Service<'a> {
             if is_own || is_nameless || !self.is_of(config) {
                 continue;
             }
-            let may: Vec<&Key> = keys.iter().filter(|key| other.texts().may_define(key)).collect();
+            let may: Vec<&Key> = keys.iter().filter(|key| other.texts().may_be_meant_to_define(key)).collect();
             let is_stack = environment.is_some() || config.is_stack();
             let is_named = |key: &&Key| is_stack && other.texts().may_name(key);
             let named: Vec<&Key> = keys.iter().filter(is_named).collect();
@@ -391,7 +391,7 @@ impl<'a> Service<'a> {
                         continue;
                     }
                     let texts = DirectoryKeys::read(&directory, &files);
-                    keys.iter().filter(|key| texts.may_define(key)).for_each(|key| add(key, &reason));
+                    keys.iter().filter(|key| texts.may_be_meant_to_define(key)).for_each(|key| add(key, &reason));
                 }
             }
             Ok(found)
