@@ -200,6 +200,27 @@ fn a_removal_is_found_in_every_directory_that_the_stack_had() {
     stage.run(&format!("drift c {ELSEWHERE}")).code(2).stdout_contains(&undecided);
 }
 
+/// With the variables of its apply, or by the trueup of its time, it did.
+#[test]
+fn a_later_commit_that_does_not_load_now_may_have_been_applied() {
+    for (removed, code) in [("legacy", 2), ("other", 3)] {
+        let service = Service::start();
+        let stage = applied(&service);
+        if removed == "legacy" {
+            stage.remove("legacy.yaml");
+        }
+        stage.edit("cart.yaml", "port: 80", "port: ${p}");
+        commit(&stage, "removed");
+        stage.run(&format!("drift . {ELSEWHERE}")).code(1).stderr_ignored();
+        stage.write("legacy.yaml", &definition("shop/legacy", 80));
+        stage.edit("cart.yaml", "port: ${p}", "port: 80");
+        commit(&stage, "again");
+        service.delete("shop/legacy");
+        let check = stage.run(&format!("drift . {ELSEWHERE}"));
+        check.code(code).stdout_contains(if code == 2 { "decided" } else { "deleted outside, or its create failed" });
+    }
+}
+
 #[test]
 fn a_later_commit_that_git_cannot_show_may_have_removed_it() {
     let service = Service::start();

@@ -9,9 +9,9 @@ use crate::cli::commits::base;
 use crate::cli::prelude::*;
 use crate::cli::{Result, Stack, settings};
 use crate::drift::{DriftState, GitPast, MissingCause, Past, Removal, short};
-use crate::git::{HistoryCommit, Repository};
+use crate::git::{EntryKind, HistoryCommit, Repository, TreeEntry};
 use crate::journal::{self, LastAction, LastActions, RunOwner};
-use crate::load::Loaded;
+use crate::load::{Loaded, WantedKeys};
 use crate::model::RunId;
 use crate::plan::NamedCommits;
 
@@ -207,7 +207,7 @@ fn removals(
         if left.is_empty() {
             continue;
         }
-        let later = LaterCommits::of(stack, repository, applied)?;
+        let later = LaterCommits::of(stack, repository, applied, &left)?;
         for key in left {
             if let Some(removal) = later.removal(key, applied.keys.contains(key))? {
                 removals.entry(key.clone()).or_insert(removal);
@@ -226,15 +226,20 @@ struct LaterCommits<'r> {
 
 struct LaterCommit {
     commit: HistoryCommit,
-    /// What it defines, if it loads.
+    /// What it defines, where the stack was in it.
     keys: Option<BTreeSet<Key>>,
     /// Those of them that have it in their past, once they were asked for.
     followers: OnceCell<Result<BTreeSet<String>, String>>,
 }
 
 impl<'r> LaterCommits<'r> {
-    fn of(stack: &Stack<'_>, repository: &'r Repository, applied: &AppliedCommit) -> Result<Self, String> {
-        let (commits, directories) = later_definitions(stack, repository, applied)?;
+    fn of(
+        stack: &Stack<'_>,
+        repository: &'r Repository,
+        applied: &AppliedCommit,
+        missing: &BTreeSet<&Key>,
+    ) -> Result<Self, String> {
+        let (commits, directories) = later_definitions(stack, repository, applied, missing)?;
         let later = |(commit, keys)| LaterCommit { commit, keys, followers: OnceCell::new() };
         Ok(Self { repository, directories, commits: commits.into_iter().map(later).collect() })
     }
@@ -246,7 +251,7 @@ impl<'r> LaterCommits<'r> {
         let mut found: Option<Removal> = None;
         let mut lacking = BTreeSet::new();
         for (at, one) in self.commits.iter().enumerate() {
-            // What does not load was not applied either.
+            // A commit without the stack was not applied either.
             if defines(one) != Some(false) {
                 continue;
             }
@@ -296,7 +301,7 @@ impl<'r> LaterCommits<'r> {
     }
 }
 
-/// Commits, each with what it defines, if it loads.
+/// Commits, each with what it defines, where the stack was in it.
 type CommitDefinitions = Vec<(HistoryCommit, Option<BTreeSet<Key>>)>;
 
 /// The commits after the applied one that changed the stack in any directory that it had, newest first, and those
@@ -305,6 +310,7 @@ fn later_definitions(
     stack: &Stack<'_>,
     repository: &Repository,
     applied: &AppliedCommit,
+    missing: &BTreeSet<&Key>,
 ) -> Result<(CommitDefinitions, BTreeSet<String>), String> {
     let mut directories = BTreeSet::from([repository.prefix().to_owned(), applied.directory.clone()]);
     loop {
@@ -318,17 +324,43 @@ fn later_definitions(
         let known = directories.len();
         let mut defined = CommitDefinitions::new();
         for step in steps {
-            let found = base::applicable_at(stack, repository, &step.id).map_err(|error| error.to_string())?;
-            let keys = found.map(|(loaded, root)| {
-                directories.insert(root.prefix);
-                loaded.desired.definitions.into_keys().collect()
-            });
+            let keys = match base::found_at(stack, repository, &step.id) {
+                Ok((loaded, root)) => {
+                    directories.insert(root.prefix);
+                    Ok(Some(loaded.desired.definitions.into_keys().collect()))
+                }
+                Err(LookupError::Absent | LookupError::NoEnvironment { .. }) => Ok(None),
+                // With the variables, or by the trueup, of its time it may have loaded.
+                Err(LookupError::Wrong(_)) => in_texts(repository, &step.id, &directories, missing).map(Some),
+                Err(error) => Err(error),
+            };
+            let keys = keys.map_err(|error| error.to_string())?;
             defined.push((step, keys));
         }
         if directories.len() == known {
             return Ok((defined, directories));
         }
     }
+}
+
+/// Those of these keys that the texts of a commit in these directories define, or may define.
+fn in_texts(
+    repository: &Repository,
+    commit: &str,
+    directories: &BTreeSet<String>,
+    keys: &BTreeSet<&Key>,
+) -> Result<BTreeSet<Key>, LookupError> {
+    let wanted = WantedKeys::new(keys.iter().copied());
+    let mut found = BTreeSet::new();
+    for directory in directories {
+        let entries = repository.entries(commit, directory)?;
+        let is_read = |entry: &&TreeEntry| entry.kind == EntryKind::File && load::is_source(&entry.path);
+        let files: Vec<&TreeEntry> = entries.iter().filter(is_read).collect();
+        for (file, text) in files.iter().zip(repository.contents(&files)?) {
+            found.extend(wanted.defined_in(&file.path, &text).into_keys().cloned());
+        }
+    }
+    Ok(found)
 }
 
 /// Lets the ownership annotations that an apply of `plan` writes name the commit of the definitions: that of the
