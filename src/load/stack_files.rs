@@ -36,6 +36,11 @@ impl StackFiles {
         Self { filters: filters.collect() }
     }
 
+    /// Those of one environment, or without one, with the settings of that.
+    pub fn of_environment(config: &Config, environment: Option<&str>) -> Self {
+        Self { filters: vec![FileFilter::new(config, environment)] }
+    }
+
     /// Whether the stack reads a file at this path in any of its environments.
     pub fn reads(&self, path: &str) -> bool {
         path == config::FILE || is_source(path) && self.filters.iter().any(|filter| filter.reads(path, false))

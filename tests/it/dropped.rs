@@ -163,6 +163,24 @@ fn without_its_kind(service: &Service, settings: &str, in_git: bool) -> Stage {
     stage
 }
 
+/// Its files stay, and the settings leave them out.
+#[test]
+fn a_kind_whose_files_the_settings_leave_out_now_is_not_forgotten() {
+    for settings in ["files: {exclude: [h]}", "files: {include: [cart.yaml]}", "environments: {dev: {overlay: h}}"] {
+        let service = Service::start();
+        let stage = Stage::new()
+            .at(&service)
+            .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+            .file("cart.yaml", &definition("shop/cart", 80))
+            .file("h/alive.yaml", CHECK)
+            .committed();
+        stage.run("apply . --yes --quiet").code(0);
+        stage.write("trueup.yaml", &format!("stack: shop\nnamespaces: [shop]\n{settings}\n"));
+        commit(&stage, "without-checks");
+        stage.run(&format!("drift . {ELSEWHERE}")).code(3).stdout_contains("healthcheck:shop/alive");
+    }
+}
+
 #[test]
 fn what_another_environment_of_the_stack_lists_is_not_left_by_this_one() {
     let service = Service::start();
@@ -530,9 +548,9 @@ fn what_is_left_of_a_kind_is_named_as_long_as_an_object_names_a_commit_that_had_
     stage.run(&format!("apply . --yes --quiet {ELSEWHERE}")).code(0);
     let left = "of a kind that `kinds:` does not list (list healthcheck there, and";
     stage.run(&format!("drift . {ELSEWHERE}")).code(3).stdout_contains(left).stdout_contains("healthcheck:shop/alive");
-    // Files that the stack does not read are of another one.
+    // The stack did read the files that it leaves out now.
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nfiles: {exclude: [alive.yaml]}\n");
-    stage.run("drift . --state ../third").code(0).does_not_say("healthcheck");
+    stage.run("drift . --state ../third").code(3).stdout_contains("healthcheck:shop/alive");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::cli::stacks::{declared, shard};
 use crate::cli::{Stack, aside, settings};
 use crate::drift::{DriftState, Shard};
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
+use crate::load::StackFiles;
 use crate::load::config::{FILE, lists_of};
 use crate::model::Scope;
 use crate::plan::{NamedCommits, Note};
@@ -60,11 +61,19 @@ fn kinds_at(stack: &Stack<'_>, repository: &Repository, commit: &str) -> Result<
         let then = base::applicable_at(stack, repository, commit)?;
         return Ok(then.map(|(loaded, _)| loaded.kinds()).unwrap_or_default());
     }
-    // What is as it was defines no other kinds; of what the clone lacks, git shows no size.
+    let (prefix, environment) = (repository.prefix(), stack.loaded.options().environment.clone());
+    let read_now = |path: &str| load::is_source(path) && stack.loaded.reads(&path[prefix.len()..], false);
+    let settings = then.iter().filter(|entry| entry.path.strip_prefix(prefix) == Some(FILE));
+    let settings = repository.contents(&settings.collect::<Vec<_>>())?.pop();
+    let options = LoadOptions { environment: environment.clone(), ..LoadOptions::default() };
+    let settings = settings.and_then(|bytes| load::settings_of(Some(bytes), &options).ok());
+    let files = settings.map(|config| StackFiles::of_environment(&config, environment.as_deref()));
+    let read_then =
+        |path: &str| files.as_ref().map_or_else(|| read_now(path), |files| files.reads(&path[prefix.len()..]));
+    // What is read as it was defines no other kinds; of what the clone lacks, git shows no size.
     let size = |path: &str| Some(repository.top().join(path).symlink_metadata().ok()?.len());
-    let is_read = |path: &str| load::is_source(path) && stack.loaded.reads(&path[repository.prefix().len()..], false);
-    let is_other =
-        |entry: &&TreeEntry| entry.size.is_none_or(|then| Some(then) != size(&entry.path)) && is_read(&entry.path);
+    let is_as_it_was = |entry: &TreeEntry| entry.size.is_some() && entry.size == size(&entry.path);
+    let is_other = |entry: &&TreeEntry| read_then(&entry.path) && !(is_as_it_was(entry) && read_now(&entry.path));
     let others: Vec<&TreeEntry> = then.iter().filter(|entry| entry.kind == EntryKind::File).filter(is_other).collect();
     let texts = repository.contents(&others)?;
     let kinds = others.iter().zip(texts).filter_map(|(entry, text)| load::defined_kinds(&entry.path, &text));
