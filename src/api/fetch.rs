@@ -30,8 +30,6 @@ use super::settings::ClientProgress;
 /// Objects that refer to one and are asked for their view: for more, the service would be asked for minutes.
 const MOST_VIEWS: usize = 1_000;
 
-const NO_REFERRERS: &str = "404 to who refers to an object that it shows";
-
 /// Reads of a list of which an object went before its get.
 const MOST_READS: usize = 2;
 
@@ -184,22 +182,22 @@ pub(super) async fn list<T, F: Future<Output = Result<T, String>>>(
     fields: ListFields,
     read: impl Fn(Bytes) -> F,
 ) -> Result<Result<T, String>, ApiError> {
-    let mut went = None;
-    for _ in 0..MOST_READS {
+    let mut reads = 0;
+    loop {
+        reads += 1;
         let body = reader.list(scope, fields).await?.body;
         let reason = match read(body.clone()).await {
             Ok(read) => return Ok(Ok(read)),
             Err(reason) => reason,
         };
-        went = Some(match completed(reader, scope, &body).await {
-            Ok(Some(body)) => return Ok(read(body.into()).await),
-            Ok(None) => return Ok(Err(reason)),
-            Err(Incomplete::Unread(unread)) => return Ok(Err(format!("{reason}, {unread}"))),
-            Err(Incomplete::Went(key)) => key,
+        return Ok(match completed(reader, scope, &body).await {
+            Ok(Some(body)) => read(body.into()).await,
+            Ok(None) => Err(reason),
+            Err(Incomplete::Unread(unread)) => Err(format!("{reason}, {unread}")),
+            Err(Incomplete::Went(_)) if reads < MOST_READS => continue,
+            Err(Incomplete::Went(key)) => Err(format!("the list shows `{key}`, and a get says that it is not there")),
         });
     }
-    let went = went.map_or_else(String::new, |key| key.to_string());
-    Ok(Err(format!("the list shows `{went}`, and a get says that it is not there")))
 }
 
 /// Why a list is not completed.
@@ -283,7 +281,10 @@ pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<RelatedObject>,
         // A service without this format may say so as well.
         Err(error) if error.is_absent() => match fetch_object(reader, key).await? {
             CurrentState::Absent => Ok(Vec::new()),
-            _ => Err(ApiError { failure: Failure::Odd(NO_REFERRERS.to_owned()), ..error }),
+            _ => {
+                let answer = "404 to who refers to an object that it shows".to_owned();
+                Err(ApiError { failure: Failure::Odd(answer), ..error })
+            }
         },
         Err(error) => Err(error),
     }
