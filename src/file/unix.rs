@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, FileType, Metadata};
 use std::io;
 use std::os::unix::fs::{
-    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown,
 };
 use std::path::Path;
 
@@ -58,16 +58,20 @@ pub(super) fn waiting(file: File) -> io::Result<File> {
     Ok(file)
 }
 
-/// Gives a file the owner and the mode of the one whose place it takes.
+/// Gives a file the owner, the group and the mode of the one whose place it takes.
 pub(super) fn keep_access(file: &File, before: &cap_std::fs::Metadata) -> io::Result<()> {
-    let owner = (cap_std::fs::MetadataExt::uid(before), cap_std::fs::MetadataExt::gid(before));
+    let (owner, group) = (cap_std::fs::MetadataExt::uid(before), cap_std::fs::MetadataExt::gid(before));
+    let mut mode = cap_std::fs::PermissionsExt::mode(&before.permissions()) & 0o777;
     let now = file.metadata()?;
-    if (now.uid(), now.gid()) != owner {
-        // Only root may give a file away. Whoever else may write here takes it over.
-        let _ = std::os::unix::fs::fchown(file, Some(owner.0), Some(owner.1));
+    // Only root may give a file away, and only a member may give it to a group.
+    if (now.uid(), now.gid()) != (owner, group)
+        && fchown(file, Some(owner), Some(group)).is_err()
+        && fchown(file, None, Some(group)).is_err()
+    {
+        // Another group gets what everyone has.
+        mode = (mode & !0o070) | ((mode & 0o007) << 3);
     }
-    let mode = cap_std::fs::PermissionsExt::mode(&before.permissions());
-    file.set_permissions(std::fs::Permissions::from_mode(mode & 0o777))
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
 /// Leaves a file that is there to its owner alone.

@@ -1,6 +1,7 @@
 //! The reader without places: a file's documents straight into the values that the description of their kind gives them. It
 //! answers only where it sees everything that the careful reader would see, and gives up at the first doubt.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -72,9 +73,14 @@ impl<'de> Visitor<'de> for DocumentVisitor {
             }
             seen.push(key);
         }
+        let is_plain = |map: &Option<BTreeMap<String, Option<String>>>| {
+            map.iter().flatten().all(|(key, value)| value.is_some() && !key.is_empty() && key != "~")
+        };
         // An empty document may be a comment or a mistake, which the careful reader decides.
         match (metadata, spec) {
-            (Some(metadata), Some(spec)) => Ok(PlainDocument { kind, metadata, spec }),
+            (Some(metadata), Some(spec)) if is_plain(&metadata.labels) && is_plain(&metadata.annotations) => {
+                Ok(PlainDocument { kind, metadata, spec })
+            }
             _ => Err(doubt()),
         }
     }

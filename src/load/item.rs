@@ -295,6 +295,13 @@ impl<'s> Resolver<'_, 's, '_> {
                 continue;
             }
             let is_alias = matches!(self.tree.node(*key_id).shape, NodeShape::Alias { .. });
+            if style == TextStyle::Plain
+                && !is_alias
+                && let Some(problem) = self.not_a_key(key, key_at, *value_id)
+            {
+                self.problems.push(problem);
+                continue;
+            }
             if key == "<<" && style == TextStyle::Plain && !is_alias {
                 merges.push(*value_id);
                 continue;
@@ -307,6 +314,17 @@ impl<'s> Resolver<'_, 's, '_> {
             self.merge(&mut entries, &mut seen, merge, depth);
         }
         entries
+    }
+
+    /// What is wrong with a plain key: there is none, or in `{port:80}` its value is a part of it.
+    fn not_a_key(&self, key: &str, at: TextSpan<'s>, value: NodeId) -> Option<Diagnostic> {
+        if at.is_empty() {
+            return Some(at.error("a key is missing before the `:`", "here"));
+        }
+        let is_written =
+            !self.tree.node(value).range.is_empty() || self.source.as_str()[at.range().end..].starts_with(':');
+        let problem = || at.error(format!("`{key}` has no value"), "a space is missing after the first `:`");
+        (!is_written && key.contains(':')).then(problem)
     }
 
     /// Adds what a merge key names; what is there already stays, and of several the first wins.

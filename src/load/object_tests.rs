@@ -676,6 +676,33 @@ fn a_key_of_a_mapping_in_an_item_of_a_list_is_not_taken_for_a_newer_one() {
 }
 
 #[test]
+fn a_key_that_is_missing_or_has_swallowed_its_value_is_an_error() {
+    let endpoint = |metadata: &str, spec: &str| {
+        found(&format!("metadata: {{name: cart, namespace: shop, {metadata}}}\nspec: {{ip: 192.0.2.4, {spec}}}\n"))
+    };
+    let swallowed =
+        |line: u32, text: &str| [format!("{line}: `{text}` has no value [a space is missing after the first `:`]")];
+    assert_eq!(endpoint("labels: {team:prod, tier: web}", "port: 80"), swallowed(1, "team:prod"));
+    assert_eq!(endpoint("annotations: {owner:me}", "port: 80"), swallowed(1, "owner:me"));
+    assert_eq!(endpoint("disable: false", "port:80"), swallowed(2, "port:80"));
+    let headers = "    http_health_check:\n      path: /\n      use_origin_server_name: {}\n      headers: {X-A:v}\n";
+    let check = format!(
+        "kind: healthcheck\nmetadata: {{name: web, namespace: shop}}\nspec:\n    timeout: 1\n    interval: 1\n    \
+         unhealthy_threshold: 1\n    healthy_threshold: 1\n{headers}"
+    );
+    assert_eq!(found(&check), swallowed(11, "X-A:v"));
+    for (what, of) in [("a label", "labels: {: x}"), ("an annotation", "annotations: {? : x}")] {
+        assert_eq!(endpoint(of, "port: 80"), ["1: a key is missing before the `:` [here]"], "{what}");
+    }
+    // Absent on purpose.
+    for of in ["a: null", "a: ~", "a: ", "a", "'a:b'", "'a:b': "] {
+        assert_eq!(endpoint(&format!("annotations: {{{of}}}"), "port: 80"), Vec::<String>::new(), "{of}");
+    }
+    let block = "metadata:\n  name: cart\n  namespace: shop\n  annotations:\n    a:b:\nspec: {ip: 192.0.2.4}\n";
+    assert_eq!(found(block), Vec::<String>::new());
+}
+
+#[test]
 fn a_key_is_a_text_or_an_alias_of_one() {
     let endpoint = |key: &str| {
         let metadata = "{name: cart, namespace: shop, labels: {&key a: b}}";

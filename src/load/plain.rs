@@ -240,6 +240,9 @@ impl<'de> Visitor<'de> for One {
         let FieldKind::Map(inner) = self.kind else { return Err(doubt()) };
         while let Some(key) = map.next_key::<String>()? {
             let value = map.next_value_seed(Optional(One { kind: inner, ..self }))?.ok_or_else(doubt)?;
+            if key.is_empty() || key == "~" {
+                return Err(doubt());
+            }
             good::<A::Error>(self.field, Part::Keys, key.as_str().into(), true)?;
             if values.insert(key, good(self.field, Part::Values, value, true)?).is_some() {
                 return Err(doubt());

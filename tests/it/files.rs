@@ -2,7 +2,7 @@
 //! written: nothing outside is read, quoted or overwritten, and nothing hangs.
 
 use std::fs::File;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::process::Stdio;
 
 use crate::support::{Ran, Service, Stage, definition};
@@ -391,6 +391,37 @@ fn what_pull_writes_is_what_a_load_reads() {
         .stderr_contains("left out: con/a")
         .stderr_contains("left out: shop/odd");
     stage.run("validate .").code(0).stdout_contains("9 endpoints");
+}
+
+/// Alice edits the file of another user of her team, which the team alone may read and write.
+#[test]
+fn a_file_of_another_user_stays_with_its_group() {
+    let shared = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| shared.path().join(name);
+    std::fs::write(path("cart.yaml"), "spec: {ip: 192.0.2.4}\nmetadata: {name: cart, namespace: shop}\n")
+        .expect("a file");
+    std::fs::copy(env!("CARGO_BIN_EXE_trueup"), path("trueup")).expect("a program");
+    let mode = |name: &str, mode| std::fs::set_permissions(path(name), std::fs::Permissions::from_mode(mode));
+    mode("", 0o777).and_then(|()| mode("cart.yaml", 0o660)).expect("modes");
+    if std::os::unix::fs::chown(path("cart.yaml"), Some(4711), Some(4712)).is_err() {
+        eprintln!("NOT TESTED: a file of another user: only root can make one");
+        return;
+    }
+    let formatted_by = |groups: &str| {
+        let mut alice = std::process::Command::new("setpriv");
+        alice.args(["--reuid", "4713", "--regid", "4714", groups]).arg(path("trueup")).args(["fmt", "cart.yaml"]);
+        let run = alice.current_dir(shared.path()).env_clear().output().expect("setpriv");
+        assert!(run.status.success(), "{run:?}");
+        let now = path("cart.yaml").metadata().expect("a file");
+        (now.gid(), now.permissions().mode() & 0o777)
+    };
+    assert_eq!(formatted_by("--groups=4712"), (4712, 0o660));
+    // Who is not of the team cannot give it to the team, and does not give it to others.
+    std::fs::write(path("cart.yaml"), "spec: {ip: 192.0.2.4}\nmetadata: {name: cart, namespace: shop}\n")
+        .expect("a file");
+    std::os::unix::fs::chown(path("cart.yaml"), Some(4711), Some(4712)).expect("root");
+    mode("cart.yaml", 0o664).expect("a mode");
+    assert_eq!(formatted_by("--clear-groups"), (4714, 0o644));
 }
 
 #[test]
