@@ -20,22 +20,22 @@ const SETTINGS: &str = "base_url layout token_file ca_cert client_cert client_ke
 const INPUTS: &str = "paths path what directory directories live acknowledged drift drift_state body data tenant faults sandbox config \
                       policy token_file ca_cert client_cert client_key client_p12 client_p12_password_file";
 
-/// How a sealed secret begins, which only a request contains: a variable may have one.
+/// The prefix of a sealed secret, which the value of a variable may contain.
 const SEALED: &str = "string:///";
 
-/// What was typed behind the name of the command, by the ids of the arguments.
+/// What was typed after the name of the command, by the ids of the arguments.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Call {
     typed: BTreeMap<String, Vec<String>>,
-    /// The variables that were found in secrets: no command repeats their values.
+    /// The variables that secrets contain: no proposed command repeats their values.
     pub secret_variables: SecretVariables,
-    /// Filled as soon as they were looked for in the files that the call names.
+    /// Set once the files that the call names were searched for such variables.
     looked_for: Arc<OnceLock<()>>,
 }
 
 impl Call {
-    /// What clap matched of the arguments of a command, and of the global ones.
+    /// The call from what clap matched, global arguments included.
     pub fn of(matches: &ArgMatches) -> Self {
         let is_typed =
             |id: &str| matches.value_source(id).is_some_and(|source| source == clap::parser::ValueSource::CommandLine);
@@ -49,7 +49,7 @@ impl Call {
         Self { typed, ..Self::default() }
     }
 
-    /// The same call with these values of an argument instead of its own; with none, without the argument.
+    /// The same call with these values of an argument instead of its own; without the argument if there are none.
     pub fn with(mut self, id: &str, values: impl IntoIterator<Item = String>) -> Self {
         let values: Vec<String> = values.into_iter().collect();
         match values.is_empty() {
@@ -64,7 +64,7 @@ impl Call {
         ids.split(' ').fold(self, |call, id| call.with(id, []))
     }
 
-    /// The same call with those values of an argument that are `wanted`.
+    /// The same call with only the `wanted` values of an argument.
     pub fn retain(self, id: &str, mut wanted: impl FnMut(&str) -> bool) -> Self {
         let values = self.values(id).to_vec();
         self.with(id, values.into_iter().filter(|value| wanted(value)))
@@ -80,7 +80,7 @@ impl Call {
         let given = ids.split(' ').filter_map(|id| self.typed.get_key_value(id));
         let words = |(id, values): (&String, &Vec<String>)| {
             let flag = format!("--{}", id.replace('_', "-"));
-            // Its value is behind `=`, because it need not have one.
+            // The value of `--sandbox` is optional, so it follows a `=`.
             let between = if id == "sandbox" { '=' } else { ' ' };
             match values.as_slice() {
                 [] => vec![flag],
@@ -93,14 +93,14 @@ impl Call {
         given.flat_map(words).collect()
     }
 
-    /// The values of the arguments with these ids, without what may be of a secret.
+    /// The values of the arguments with these ids, with possible secrets masked.
     pub fn shown_values(&self, ids: &str) -> BTreeMap<String, Vec<String>> {
         let given = ids.split(' ').filter_map(|id| self.typed.get_key_value(id));
         let shown = |id, values: &[String]| values.iter().map(|value| self.shown(id, value).into_owned()).collect();
         given.map(|(id, values)| (id.clone(), shown(id, values))).collect()
     }
 
-    /// A value of the call without what may be of a secret, which only a variable is.
+    /// A value of the call with possible secrets masked; only variables can contain them.
     fn shown<'v>(&self, id: &str, variable: &'v str) -> Cow<'v, str> {
         if id != "var" {
             return variable.into();
@@ -114,14 +114,14 @@ impl Call {
         }
     }
 
-    /// Whether a variable is in a secret. A command can be proposed where nothing was loaded, or before something is.
+    /// Whether a secret contains the variable. A command can be proposed before files are loaded, so search them.
     fn is_secret(&self, variable: &str) -> bool {
         self.looked_for.get_or_init(|| {
             let config = self.values("config").first().map(PathBuf::from);
             let typed = "paths path directory directories".split(' ').flat_map(|id| self.values(id)).map(PathBuf::from);
-            // A saved plan need not be where its stack is.
+            // A saved plan may be outside of its stack's directory.
             let paths = typed.chain([config.clone().unwrap_or_else(|| ".".into())]);
-            // One stack shows a variable before another one is loaded that has it in a secret.
+            // A stack may print a variable before a later stack, which has it in a secret, is loaded.
             let below = |path: &PathBuf| load::stacks_below(path).unwrap_or_default();
             let is_recursive = !self.flags("recursive").is_empty();
             let paths = paths.flat_map(|path| is_recursive.then(|| below(&path)).into_iter().flatten().chain([path]));
@@ -132,39 +132,39 @@ impl Call {
         self.secret_variables.contain(variable)
     }
 
-    /// The same in one text, each behind a blank.
+    /// The flags of `words` as one text, each after a space.
     pub fn flags(&self, ids: &str) -> String {
         self.words(ids).iter().map(|flag| format!(" {flag}")).collect()
     }
 
-    /// The flags that another command needs to use the same settings, each behind a blank.
+    /// The flags that another command needs to use the same settings, each after a space.
     pub fn settings(&self) -> String {
         self.flags(SETTINGS)
     }
 
-    /// The paths of the call; `.` where it has none.
+    /// The paths of the call; `.` if it has none.
     pub fn paths(&self) -> String {
         let paths: Vec<_> = self.values("paths").iter().map(|path| safe::shell(path)).collect();
         if paths.is_empty() { ".".to_owned() } else { paths.join(" ") }
     }
 
-    /// Refuses an output in the place of a file that the call reads.
+    /// Rejects an output that would overwrite a file that the call reads.
     ///
     /// # Errors
-    /// There is such.
+    /// An output is also an input.
     pub fn check_outputs(&self, environment: &ProcessEnvironment) -> Result<()> {
-        // What is read may be written before, as a drift state is.
+        // An output need not exist yet to be an input: the call may create it first, such as a drift state.
         self.outputs().filter(|path| !path.is_dir()).try_for_each(|path| self.check_output(path, environment))
     }
 
-    /// Refuses a file to write that the call reads, as its flags or its environment name it.
+    /// Rejects an output file that the call reads: one that its flags or its environment name.
     ///
     /// # Errors
-    /// It is such.
+    /// The file is an input.
     pub fn check_output(&self, output: &Path, environment: &ProcessEnvironment) -> Result<()> {
         let path = real_path_or_given(output);
         let typed = INPUTS.split(' ').flat_map(|id| self.values(id)).map(String::as_str);
-        // Those of several stacks are in a directory.
+        // Those of several stacks are files in a directory.
         let mut states = self.values("drift_state").iter().map(|state| real_path_or_given(Path::new(state)));
         match typed.chain(environment.files()).any(|value| real_path_or_given(Path::new(value)) == path)
             || states.any(|state| path.parent() == Some(&state))
@@ -180,10 +180,10 @@ impl Call {
         self.values("output").iter().map(String::as_str).chain(beside).map(Path::new)
     }
 
-    /// Refuses the size of a Markdown report where no report is one.
+    /// Rejects `--budget` if no report is in Markdown.
     ///
     /// # Errors
-    /// There is such.
+    /// `--budget` is given without a Markdown report.
     pub fn check_budget(&self) -> Result<()> {
         let is_beside = self.values("write").iter().any(|written| written.starts_with("markdown="));
         match self.words("budget").is_empty() || is_beside || self.values("format") == ["markdown"] {
@@ -199,7 +199,7 @@ impl Call {
     }
 }
 
-/// That an output is in the place of an input.
+/// The error for an output that would overwrite an input.
 pub fn is_input(path: &Path) -> CommandError {
     error!(Usage, "the call also reads `{}`, which would be overwritten", path.display()).hint("name another file")
 }

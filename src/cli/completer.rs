@@ -1,6 +1,6 @@
-//! Completion in a shell: the scripts that `completions` prints call the program back, which answers with what there is:
-//! endpoints and namespaces of the definitions here, runs, environments, operations. Nothing is asked
-//! of the service, and what cannot be read is not offered.
+//! Completion in a shell: the scripts that `completions` prints call the program, which offers endpoints and namespaces
+//! of the definitions here, runs, environments and operations. It asks the service nothing, and does not offer what it
+//! cannot read.
 
 use std::ffi::{OsStr, OsString};
 
@@ -19,10 +19,10 @@ use crate::model::policy::{GuardName, KeyAllowance};
 use crate::report::objects::Column;
 use crate::state::{Location, StateStore};
 
-/// The variable by which a script asks for completions: never set by anything else.
+/// The variable by which a script asks for completions; nothing else sets it.
 const VARIABLE: &str = "TRUEUP_COMPLETE";
 
-/// Answers the script of a shell about the command line that `described` makes; returns whether this is such a call.
+/// Answers the completion script of a shell for the command line of `described`; returns whether a script asked.
 ///
 /// # Errors
 /// Stdout cannot be written, or the shell is not known.
@@ -31,8 +31,8 @@ pub fn answer(words: &[OsString], described: fn() -> Command) -> Result<bool, cl
     CompleteEnv::with_factory(|| with_paths(described())).var(VARIABLE).try_complete(words.to_vec(), here.as_deref())
 }
 
-/// What completes in bash, which splits words at the `:` and `=` of keys and consents: the function of clap gets them whole, and
-/// what is in front of the last part, which bash keeps, is cut off its answers.
+/// The completion function for bash, which splits words at the `:` and `=` of keys and consents. It passes whole words
+/// to clap's function, and cuts off the part of the answers that bash keeps.
 const WHOLE_WORDS: &str = r#"_trueup() {
     local at=0 words=() word
     for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
@@ -52,7 +52,7 @@ const WHOLE_WORDS: &str = r#"_trueup() {
 /// The script for a shell.
 ///
 /// # Errors
-/// There is none for it.
+/// The shell has none.
 pub fn script(shell: &str) -> std::io::Result<String> {
     let mut script = Vec::new();
     match Shells::builtins().completer(shell) {
@@ -66,7 +66,7 @@ pub fn script(shell: &str) -> std::io::Result<String> {
     })
 }
 
-/// Completes paths where an argument takes one and says nothing else.
+/// Completes paths for arguments that take one and have no other completer.
 fn with_paths(command: Command) -> Command {
     let complete = |arg: clap::Arg| match arg.get_value_hint() {
         ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath if arg.get::<ArgValueCompleter>().is_none() => {
@@ -77,15 +77,15 @@ fn with_paths(command: Command) -> Command {
     command.mut_args(complete).mut_subcommands(with_paths)
 }
 
-/// Those that begin with what is typed, and that are [plain](is_plain).
+/// The words that begin with what was typed, and that are [plain](is_plain).
 fn matching(current: &OsStr, words: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
     let fits = |word: &String| word.starts_with(&*typed) && is_plain(word);
     words.into_iter().filter(fits).map(CompletionCandidate::new).collect()
 }
 
-/// Whether a shell reads the word as it is. Shells insert what is offered without a quote, so that a name with `$(…)`
-/// would run.
+/// Whether a shell reads the word literally. Shells insert a completion without quotes, so a name with `$(…)` would
+/// run.
 fn is_plain(word: &str) -> bool {
     safe::shell(word) == word
 }
@@ -129,7 +129,7 @@ pub fn endpoints(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, namespaces)
 }
 
-/// Those that the settings list and the definitions use.
+/// The namespaces that the settings list and the definitions use.
 pub fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
     let settings = load::settings(Path::new("."), &LoadOptions::default());
     let listed = settings.map(|config| config.namespaces).unwrap_or_default();
@@ -138,7 +138,7 @@ pub fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, all)
 }
 
-/// A directory: a bucket is too slow to complete a word.
+/// The state store, if it is a directory: a bucket is too slow to complete a word.
 fn state() -> Option<StateStore> {
     let environment = ProcessEnvironment::read();
     let named = environment.path("TRUEUP_STATE");
@@ -146,7 +146,7 @@ fn state() -> Option<StateStore> {
     (!Location::is_meant(&path.to_string_lossy())).then_some(StateStore::Directory(path))
 }
 
-/// The newest run first, as `last` means it.
+/// `last`, then the runs, the newest first.
 pub fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     let history = state().and_then(|state| journal::history(&state).ok());
     let runs = history.into_iter().flat_map(|history| history.runs.into_iter().rev());
@@ -162,13 +162,13 @@ pub fn runs_and_files(current: &OsStr) -> Vec<CompletionCandidate> {
     candidates
 }
 
-/// Those of the settings.
+/// The environments in the settings.
 pub fn environments(current: &OsStr) -> Vec<CompletionCandidate> {
     let settings = load::settings(Path::new("."), &LoadOptions::default());
     matching(current, settings.map(|config| config.environments.into_keys().collect::<Vec<_>>()).unwrap_or_default())
 }
 
-/// The names that `--allow` takes; those of single endpoints end where the key begins.
+/// The names that `--allow` takes; those for single objects end before the key.
 pub fn allowances(current: &OsStr) -> Vec<CompletionCandidate> {
     let guards = GuardName::ALL.iter().map(ToString::to_string);
     matching(current, guards.chain(KeyAllowance::ALL.iter().map(|name| format!("{name}="))))

@@ -1,7 +1,7 @@
-//! What every command receives: the global flags, the process environment, the output streams, and the policy of the call; and
-//! what the stacks of a command about several share, by service: one pool of connections and one rate limit, the smallest that
-//! any of them configures, one embedded service, and what was found of other stacks. A context also keeps the embedded services
-//! that the command starts, and stops them when the command has ended, however it ended.
+//! What every command receives: the global flags, the process environment, the output streams, and the policy of the
+//! call. The stacks of a command about several share, by service, one pool of connections, one rate limit (the smallest
+//! that any of them configures), one embedded service, and what was found of other stacks. A context also keeps the
+//! embedded services that the command starts, and stops them when the command ends, however it ends.
 
 use std::cell::{OnceCell, RefCell};
 use std::io::Write as _;
@@ -31,7 +31,7 @@ const TRACESTATE: &str = "TRACESTATE";
 /// What every command receives.
 #[derive(Clone)]
 pub struct Context {
-    /// The global flags, with the environment of the configuration that a variable chooses where no flag does.
+    /// The global flags; without `--env`, a variable chooses the environment of the configuration.
     pub global: GlobalArgs,
     /// The call as it was typed.
     pub call: Call,
@@ -43,10 +43,10 @@ pub struct Context {
     pub policy: Option<Rc<PolicyFile>>,
     /// What the stacks of a command share, by service; empty for a command about one.
     pub tenants: Rc<Tenants>,
-    /// What is found of the stack; nothing for a command about one.
+    /// What is found of the stack; `None` for a command about one.
     pub findings: Option<Rc<StackFindings>>,
     ids: OnceCell<Arc<RequestIds>>,
-    /// Where the state of the call is kept, once something asks for it.
+    /// The state store of the call, once it is needed.
     pub state: Rc<OnceCell<StateStore>>,
     proxies: Rc<OnceCell<Proxies>>,
     /// Whether it was reported that exceptions from the proxy are unclear.
@@ -88,7 +88,7 @@ impl Context {
         }
     }
 
-    /// The ids of the requests of the command, in the trace of the caller. A trace that is not valid is left out with a note.
+    /// The ids of the requests of the command, in the trace of the caller. An invalid trace is left out with a note.
     pub fn ids(&self) -> Arc<RequestIds> {
         let ids = self.ids.get_or_init(|| {
             let given = self.environment.variable(TRACEPARENT);
@@ -107,7 +107,7 @@ impl Context {
         self.proxies.get_or_init(|| Proxies::read(|name| self.environment.variable(name).map(str::to_owned)))
     }
 
-    /// Reports once which exceptions from the proxy no host matches, where `name` is reached through one.
+    /// Reports once which exceptions from the proxy match no host, if `name` is reached through a proxy.
     pub fn report_unclear_exceptions(&self, name: &str) {
         if let Some(unclear) = self.proxies().unclear() {
             self.is_unclear.get_or_init(|| {
@@ -130,7 +130,7 @@ impl Context {
         }
     }
 
-    /// How an answer is drawn that says how long the command took.
+    /// How to render an answer that includes how long the command took.
     pub fn timed_view(&self) -> TextView {
         TextView { elapsed: Some(self.begun.elapsed()), ..self.output.answers.clone() }
     }
@@ -144,15 +144,15 @@ impl Context {
         error!(Invalid, "{}; nothing was sent", diagnostics.summary()).sum().diagnostics(diagnostics.list.clone())
     }
 
-    /// Prints what is not wrong and that a person may want to know; `--quiet` leaves it out.
+    /// Prints remarks, which are not errors; `--quiet` leaves them out.
     pub fn remark(&self, diagnostics: &Diagnostics) {
         if !self.global.quiet {
             self.print(diagnostics);
         }
     }
 
-    /// Prints the problems that no other stack of the call has printed, with paths that can be opened from the working
-    /// directory: environments share files. Whether there are such.
+    /// Prints the problems that no other stack of the call has printed, because environments share files, with paths
+    /// that can be opened from the working directory. Returns whether there were any.
     fn print(&self, diagnostics: &Diagnostics) -> bool {
         let (view, directory) = (&self.output.messages, self.environment.directory.as_deref());
         let options = RenderOptions { colour: view.palette == Palette::Coloured, width: view.width, directory };
@@ -164,8 +164,8 @@ impl Context {
         !new.is_empty()
     }
 
-    /// Asks on stderr whether to do `action`; whatever is to be done must have been shown. `hint` says what a
-    /// call without a terminal can give instead.
+    /// Asks on stderr whether to do `action`, which must have been shown before. `hint` says what a call without a
+    /// terminal can give instead.
     ///
     /// # Errors
     /// Stdin is not a terminal, or the answer is not `yes`: refused, nothing sent.
@@ -205,8 +205,8 @@ impl Context {
     }
 }
 
-/// The git repository that a directory is in, which everything in one command shares: it is searched for and opened at the
-/// first question. A clone is the same one.
+/// The git repository around a directory, which everything in one command shares: it is searched for and opened at the
+/// first use. Clones share it.
 #[derive(Clone)]
 pub struct LazyRepository {
     directory: PathBuf,
@@ -231,18 +231,18 @@ impl LazyRepository {
     /// Opens it, or returns what was opened before.
     ///
     /// # Errors
-    /// There is none that can be used.
+    /// There is none, or it cannot be used.
     pub fn open(&self) -> Result<&Repository, Arc<GitError>> {
         let open = || Repository::open(&self.directory, &self.machine);
         let opened = self.opened.get_or_init(|| Ok(open().map_err(Arc::new)?.expecting(self.expected.clone())));
         opened.as_ref().map_err(Arc::clone)
     }
 
-    /// Opens it to see what its working tree lacks; nothing where that has all files, as far as it is known without git.
-    /// An empty directory may lack some if its path from the directory can be a submodule's.
+    /// Opens it to check the working tree for missing files; `None` if git cannot be asked and nothing suggests that
+    /// files are missing. An empty directory suggests it if `can_be_submodule` accepts its path.
     ///
     /// # Errors
-    /// It may lack some, and git cannot be asked; with the reasons of both.
+    /// Files may be missing, and git cannot be asked; with both reasons.
     pub fn open_lacking(&self, can_be_submodule: impl Fn(&str) -> bool) -> Result<Option<&Repository>, LackingError> {
         self.open().map(Some).or_else(|unasked| match git::may_lack_files(&self.directory, can_be_submodule) {
             Some(reason) => Err(LackingError { unasked, reason }),
@@ -257,7 +257,7 @@ impl LazyRepository {
 pub struct LackingError {
     /// Why git cannot be asked.
     unasked: Arc<GitError>,
-    /// Why it may lack some.
+    /// Why files may be missing.
     pub reason: String,
 }
 
@@ -268,7 +268,7 @@ pub struct StackFindings {
     pub defined: OnceCell<DefinedKeys>,
     /// The variables that it sets or uses, or that its base does.
     pub variables: OnceCell<BTreeSet<String>>,
-    /// Which filters of the call matched something in it; nothing where it could not be read whole.
+    /// Which filters of the call matched something in it; unset if it could not be read completely.
     pub matched: OnceCell<MatchedFilters>,
 }
 
@@ -288,14 +288,14 @@ pub struct DefinedKeys {
 pub struct Tenants {
     /// Where stacks are searched for that may define what another stack of the call deletes.
     pub tops: RefCell<BTreeSet<PathBuf>>,
-    /// The drawn problems that its stacks printed.
+    /// The rendered problems that its stacks printed.
     printed: RefCell<BTreeSet<String>>,
     tenants: RefCell<BTreeMap<String, Tenant>>,
     /// The embedded service, if the stacks use one.
     pub embedded: Option<EmbeddedService>,
     /// The stacks of each repository, once they were searched for.
     in_tree: RefCell<BTreeMap<PathBuf, Result<Declared, String>>>,
-    /// The same at a commit.
+    /// The stacks of each repository at a commit.
     at_commit: RefCell<BTreeMap<(PathBuf, String), Declared>>,
 }
 
@@ -322,7 +322,7 @@ impl Tenants {
         Self { embedded, ..Self::default() }
     }
 
-    /// Takes in the limits of a stack of the service at `base_url`.
+    /// Adds the limits of a stack of the service at `base_url`.
     pub fn add(&self, base_url: &str, config: &Config) {
         let mut tenants = self.tenants.borrow_mut();
         let tenant = tenants.entry(base_url.to_owned()).or_default();
@@ -333,7 +333,7 @@ impl Tenants {
     /// The directories with settings in and below `top`.
     ///
     /// # Errors
-    /// Why it cannot be searched.
+    /// The directory cannot be searched; with the reason.
     pub fn declared(&self, top: &Path) -> Result<Declared, String> {
         let mut known = self.in_tree.borrow_mut();
         known.entry(top.to_owned()).or_insert_with(|| declared::in_tree(top).map(Into::into)).clone()
@@ -377,7 +377,7 @@ impl Tenants {
     }
 }
 
-/// A question on a line that no answer ended; the end of the input and an interrupt do not end it either.
+/// A prompt whose line no answer has ended; the end of the input and an interrupt do not end it either.
 struct OpenQuestion;
 
 impl Drop for OpenQuestion {

@@ -10,20 +10,20 @@ use crate::load::{self, SourceFile};
 use crate::model::{Definition, Json, LiveObject, Object, UnknownField, is_ownership_annotation, neutral};
 use crate::report::safe;
 
-/// What a definition file says beside the endpoint, and what it need not say.
+/// What a definition file contains beside the object, and what it may leave out.
 #[derive(Clone, Copy, Default)]
 pub struct DefinitionOptions<'a> {
-    /// The tenant of a live object: the service fills it in its references again. Nothing where it is not known, such as
-    /// for the state of another tool: then a reference keeps all that it names.
+    /// The tenant of a live object, which references may leave out because the service fills it in. `None` if it is
+    /// unknown, such as for the state of another tool: then a reference keeps all that it names.
     pub tenant: Option<&'a str>,
-    /// Live fields that a definition cannot hold; each has a line.
+    /// Live fields that a definition cannot contain; each gets a line.
     pub unknown: &'a [UnknownField],
     /// The schema that a line for editors names.
     pub schema: Option<&'a str>,
 }
 
 impl<'a> DefinitionOptions<'a> {
-    /// Those of a live object.
+    /// The options for a live object.
     pub fn of_live(object: &'a LiveObject) -> Self {
         Self { tenant: object.tenant.as_deref(), unknown: &object.unknown, schema: None }
     }
@@ -76,10 +76,10 @@ pub fn refused(object: &Object, path: &str, text: &str) -> Option<String> {
     }
 }
 
-/// A value with its keys in the order of a file; those of labels and annotations are anybody's.
+/// A value with its keys in the order of a file; users choose the keys of labels and annotations.
 fn ordered(value: &Json, is_free: bool) -> Value {
     match value {
-        // What would begin a variable is escaped.
+        // Escape `${`, which would begin a variable.
         Json::String(text) => Value::String(text.replace("${", "$${")),
         Json::Array(items) => Value::Sequence(items.iter().map(|item| ordered(item, is_free)).collect()),
         Json::Object(map) => {

@@ -33,15 +33,15 @@ pub struct DefinitionTarget<'a> {
     environment: Option<String>,
     /// The stack's directory.
     root: PathBuf,
-    /// From the stack's directory to that of the files, with `/` at its end where it is not empty.
+    /// From the stack's directory to that of the files, with `/` at its end if it is not empty.
     below: String,
-    /// The directory that is written has no settings, and files that need not be definitions.
+    /// Whether the output directory has no settings, and has files that need not be definitions.
     has_others: bool,
-    /// Those of them that cannot be parsed.
+    /// The files of the directory that cannot be parsed.
     unparsed: Vec<UnparsedFile>,
-    /// The definitions that are there.
+    /// The existing definitions.
     defined: BTreeMap<Key, Definition>,
-    /// The same by file.
+    /// The keys of the existing definitions, by file.
     files: BTreeMap<Arc<str>, Vec<Key>>,
     /// The definitions that an overlay of the environment removes.
     removed: BTreeMap<Key, SourceLocation>,
@@ -53,21 +53,21 @@ impl<'a> DefinitionTarget<'a> {
     /// The stack around the directory that the arguments name.
     ///
     /// # Errors
-    /// The directory goes up from what does not exist; or the stack cannot be loaded or its files are not all there, so that
-    /// nobody knows which files define what.
+    /// The path has `..` after a directory that does not exist; or the stack cannot be loaded or lacks files, so that
+    /// it is unknown which files define what.
     pub fn new(arguments: &'a DefinitionFileArgs, context: &Context, mut config: Config) -> Result<Self> {
         let full = file::full(&arguments.output)?;
         let there = full.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(&full);
         let options = settings::load_options(context);
         let mut call = context.call.clone();
-        // `--config` need not name the settings of the directory, which has none of its files and environments then.
+        // `--config` may name settings of another directory: then their files and environments do not apply here.
         let root = load::root(there, &options).unwrap_or_else(|_| {
             let url = config.base_url.iter().chain(call.values("base_url")).next().cloned();
             call = call.clone().without("config env stack var").with("base_url", url);
             config.files = FileGlobs::default();
             full.clone()
         });
-        // Without settings, what is around a directory is not its stack, and what is in it need not be definitions.
+        // Without settings, the directories around are not a stack, and files need not be definitions.
         let has_settings = crate::file::exists(&root.join(config::FILE));
         let options = if has_settings { options } else { LoadOptions { config: None, environment: None, ..options } };
         let whole = (has_settings || full == there).then(|| load::directory(&root, &options));
@@ -129,7 +129,7 @@ impl<'a> DefinitionTarget<'a> {
         if !load::variables_in(&String::from_utf8_lossy(&written)).is_empty() {
             return Some("variables are in its file; `pull --drift` edits it in place".to_owned());
         }
-        // An overlay removes or changes others.
+        // Other documents in an overlay remove or change other objects.
         let has_others = load::has_others(&path, &written, key);
         if has_others == Some(true) {
             return Some(format!("its file `{path}` has other documents, too"));
@@ -166,8 +166,8 @@ impl<'a> DefinitionTarget<'a> {
         }
     }
 
-    /// Writes the files that differ from the existing ones, and the schema of their kinds, of `named` ones and of those of the
-    /// stack; returns how many.
+    /// Writes the files that differ from the existing ones, and the schema for their kinds, the `named` kinds and those
+    /// of the stack; returns how many files it wrote.
     ///
     /// # Errors
     /// A file with another content exists and must not be replaced, or a file cannot be written, or was edited meanwhile.
@@ -220,7 +220,7 @@ impl<'a> DefinitionTarget<'a> {
         let same = files.len() - written;
         let same = if same == 0 { String::new() } else { format!(", {same} unchanged") };
         let (shown, flags) = (self.arguments.output.display().to_string(), self.call.settings());
-        // `into ..` is not what `.` and a full stop mean.
+        // `into .` with a full stop would read as `into ..`.
         let place = if shown == "." { "this directory" } else { &shown };
         context.output.answer_line(&format!("{verb} {endpoints} into {place}{same}."));
         let shown = safe::shell(&shown);
@@ -239,8 +239,8 @@ impl<'a> DefinitionTarget<'a> {
     }
 }
 
-/// The environments beside the chosen one that read what is written in a stack: of an overlay, those that extend its own, or
-/// have its directory by whatever path.
+/// The other environments that read what is written in a stack: for an overlay, those that extend its environment or
+/// use its directory, by whatever path.
 pub fn others<'c>(
     context: &Context,
     (root, config): (&Path, &'c Config),

@@ -10,7 +10,7 @@ use crate::state::{Bucket, StateStore, Tag};
 
 /// The directory of the drift states, in the state store.
 const DRIFT: &str = "drift";
-/// Times that the same version of a drift state is updated at most.
+/// The maximum number of attempts to update the same version of a drift state.
 const MOST_TRIES: u32 = 8;
 
 /// The place of one stack's drift state.
@@ -30,11 +30,11 @@ enum Place<'c> {
 }
 
 impl<'c> DriftStore<'c> {
-    /// The `file` of the call; else the state store, where the call names one and the check has no filter; nothing where the
+    /// The `file` of the call; else the state store, if the call names one and the check has no filter; `None` if the
     /// check is not recorded. In the state store a stack needs a name: nothing else distinguishes two of them.
     ///
     /// # Errors
-    /// A file for a check with filters: what is left out would be taken for fixed.
+    /// A file for a check with filters: what they leave out would count as fixed.
     pub fn of(file: Option<PathBuf>, stack: &Stack<'c>, base_url: &str) -> Result<Option<Self>> {
         let context = stack.context;
         let is_whole = stack.selection.is_all();
@@ -71,12 +71,12 @@ impl<'c> DriftStore<'c> {
     /// The drift state; an empty one if there is none yet.
     ///
     /// # Errors
-    /// It cannot be read, is not one, or is that of another stack.
+    /// The drift state cannot be read, is not valid, or is that of another stack.
     pub async fn read(&self) -> Result<DriftState> {
         Ok(self.versioned().await?.0)
     }
 
-    /// The same with its version, if it is an object.
+    /// The drift state, with its version if it is an object.
     async fn versioned(&self) -> Result<(DriftState, Option<Tag>)> {
         let (bytes, shown, tag) = match &self.place {
             Place::File(path) if !crate::file::exists(path) => (None, path.display().to_string(), None),
@@ -107,8 +107,7 @@ impl<'c> DriftStore<'c> {
         Ok((state, tag))
     }
 
-    /// Changes the drift state as it is now, whatever other checkers wrote since it was read, and returns what is
-    /// stored.
+    /// Changes the current drift state, with what other checkers wrote since it was read, and returns what is stored.
     ///
     /// # Errors
     /// Those of [`DriftStore::read`], or it cannot be written.
@@ -118,7 +117,7 @@ impl<'c> DriftStore<'c> {
         let (mut before, mut tries) = (None, 0);
         loop {
             let (mut state, tag) = self.versioned().await?;
-            // Others who write it finish. A store that refuses the very version that it shows does not.
+            // Other writers finish at some point; a store that refuses the very version that it shows does not.
             tries = if tag == before { tries + 1 } else { 1 };
             if let (Place::Object { bucket, name }, true) = (&self.place, tries > MOST_TRIES) {
                 let place = bucket.place(name);
@@ -182,8 +181,8 @@ fn owner(stack: &Stack<'_>, base_url: &str) -> Result<DriftStateOwner> {
     Ok(DriftStateOwner { service: base_url.to_owned(), stack: name, directory })
 }
 
-/// The name of a stack's drift state, by service and stack, whatever directory and environment led to them. A digest
-/// distinguishes the services whose URLs differ only in what a file name leaves out, and the embedded ones.
+/// The name of a stack's drift state: by service and stack, whatever their directory and environment. A digest
+/// distinguishes embedded services, and services whose URLs differ only in what a file name leaves out.
 fn name(base_url: &str, sandbox: &str, stack: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
     let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);

@@ -15,7 +15,7 @@ const WIDTH: usize = 100;
 /// Columns that a report uses at least and at most.
 const COLUMNS: RangeInclusive<usize> = 40..=200;
 
-/// The variables by which systems for pipelines can be known, beside `CI`.
+/// The variables, beside `CI`, that identify pipeline systems.
 const PIPELINE_VARIABLES: [&str; 7] = [
     // GitHub, Gitea, Forgejo and GitLab
     "GITHUB_ACTIONS GITEA_ACTIONS FORGEJO_ACTIONS GITLAB_CI",
@@ -53,13 +53,13 @@ pub struct ProcessEnvironment {
 }
 
 impl ProcessEnvironment {
-    /// Those of this process.
+    /// The environment of this process.
     pub fn read() -> Self {
         let environment: BTreeMap<String, OsString> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-            // There the case of a name means nothing, and `PATH` is called `Path`.
+            // On Windows, the case of a name means nothing, and `PATH` is called `Path`.
             .map(|(name, value)| (if cfg!(windows) { name.to_ascii_uppercase() } else { name }, value))
-            // An empty name of a policy is a pipeline that lost it, not one without a policy.
+            // An empty TRUEUP_POLICY means that a pipeline lost its value, not that there is no policy.
             .filter(|(name, value)| !value.is_empty() || name == "TRUEUP_POLICY")
             .collect();
         let columns = environment.get("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
@@ -77,8 +77,8 @@ impl ProcessEnvironment {
         }
     }
 
-    /// The text of a variable; nothing if it is not set or empty. One that is not UTF-8 is set, to what is no name, address or
-    /// token: what it should have said is not left out.
+    /// The text of a variable; `None` if it is unset or empty. A value that is not UTF-8 becomes an invalid text, so
+    /// that it is rejected rather than ignored.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
     }
@@ -90,7 +90,7 @@ impl ProcessEnvironment {
             if rest.is_some_and(|rest| OWN_VARIABLES.contains(&rest)) {
                 return None;
             }
-            // Without a policy a run is without its limits, so more is taken for that name than what is nearly it.
+            // A misspelled policy would lift the limits of a run, so match its name more loosely than the others.
             let letters = name.to_ascii_uppercase().replace('_', "");
             let is_policy = letters.starts_with("TRUEUPPOLIC");
             let known = if is_policy { "POLICY" } else { load::nearest(rest?, OWN_VARIABLES)? };
@@ -105,7 +105,7 @@ impl ProcessEnvironment {
         self.variables.keys().filter_map(|name| Some((name.as_str(), self.variable(name)?)))
     }
 
-    /// What the variables name that name a file to be read.
+    /// The files that variables name to be read.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         let names_file =
             |name: &str| name == "TRUEUP_POLICY" || (name.starts_with("TRUEUP_TOKEN") && name.ends_with("_FILE"));
@@ -117,8 +117,8 @@ impl ProcessEnvironment {
         ["RUNNER_NAME", "CI_RUNNER_DESCRIPTION", "HOSTNAME", "COMPUTERNAME"].iter().find_map(|name| self.variable(name))
     }
 
-    /// The variable that says that this runs in a pipeline, if one does: `CI`, which is not `false`, or one that a system
-    /// sets which does not set `CI`, or not in every version.
+    /// The variable that shows that this runs in a pipeline, if any: `CI` unless it is `false`, or one of a system that
+    /// does not set `CI` in every version.
     pub fn pipeline(&self) -> Option<&'static str> {
         let is_set = |name: &str| self.variables.get(name).is_some_and(|value| !value.is_empty());
         let named = Some("CI").filter(|name| is_set(name) && self.variables[*name] != "false");
@@ -130,7 +130,7 @@ impl ProcessEnvironment {
         self.variables.get(name).map(PathBuf::from)
     }
 
-    /// The prefix by which paths below `root` can be opened from the working directory; no option of a command.
+    /// The prefix by which paths below `root` can be opened from the working directory; it never looks like an option.
     pub fn shown_from_here(&self, root: &Path) -> String {
         let here = self.directory.as_deref().and_then(|here| root.strip_prefix(here).ok());
         match slashed(here.unwrap_or(root)).trim_end_matches('/') {
@@ -152,7 +152,7 @@ impl ProcessEnvironment {
         ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.variable(name)).map(str::to_owned)
     }
 
-    /// The person that the pipeline names: of a job that was started again who did that.
+    /// The person that the pipeline names; for a job that was started again, the one who did that.
     pub fn actor(&self) -> Option<String> {
         let named = ["GITHUB_TRIGGERING_ACTOR", "GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR"];
         let pipeline = self.pipeline().and_then(|_| named.iter().find_map(|name| self.variable(name)));
@@ -164,7 +164,7 @@ impl ProcessEnvironment {
         self.actor().or_else(|| self.user())
     }
 
-    /// The state directory where none is given: `$XDG_STATE_HOME/trueup`, else `~/.local/state/trueup`; on
+    /// The state directory if none is given: `$XDG_STATE_HOME/trueup`, else `~/.local/state/trueup`; on
     /// Windows `%LOCALAPPDATA%\trueup`.
     pub fn state_directory(&self) -> Option<PathBuf> {
         let home = || match self.path("LOCALAPPDATA").filter(|_| cfg!(windows)) {

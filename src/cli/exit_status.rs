@@ -14,7 +14,7 @@ use crate::run::{ChangeResult, Outcome, Verification};
 /// The hint of a write that is not confirmed.
 pub const MAY_HAVE_TAKEN_EFFECT: &str = "it may have taken effect; check before you repeat it";
 
-/// How a command ended, the worse the later.
+/// How a command ended, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[must_use]
 pub enum ExitStatus {
@@ -22,13 +22,13 @@ pub enum ExitStatus {
     Done,
     /// Changes are pending.
     Pending,
-    /// Someone changed live.
+    /// Live was changed outside of trueup.
     Drift,
-    /// Both.
+    /// Changes are pending, and live was changed outside.
     Both,
     /// Refused; nothing was changed.
     Refused,
-    /// A read was unknown.
+    /// Something could not be read.
     Unknown,
     /// It failed, or what was sent took no effect.
     Failed,
@@ -73,8 +73,8 @@ impl ExitStatus {
         self.shown().1
     }
 
-    /// The status of a command whose answer could not be written: a reader that gets nothing must not take
-    /// it for "in sync", nor changes for a failure.
+    /// The status of a command whose answer could not be written: a reader that gets nothing must not mistake it for
+    /// "in sync", nor changes that were made for a failure.
     pub fn without_answer(self, changed: bool) -> Self {
         match self {
             ExitStatus::Done if changed => ExitStatus::Partly,
@@ -170,7 +170,7 @@ macro_rules! error {
     };
 }
 
-/// What makes the error of a step that of the command. `anyhow::Context` says what the step was for.
+/// Turns the error of a step into that of the command. `anyhow::Context` says what the step was for.
 pub trait CommandResult<T, E>: Into<Result<T, E>> {
     /// The same result, whose error ends the command with `status`.
     fn with_status(self, status: ExitStatus) -> Result<T>
@@ -205,7 +205,7 @@ pub struct CommandError {
     details: Box<ErrorDetails>,
 }
 
-/// What only a document says of an error.
+/// The details of an error that only a document contains.
 #[derive(Debug, Default)]
 struct ErrorDetails {
     diagnostics: Vec<Diagnostic>,
@@ -213,7 +213,7 @@ struct ErrorDetails {
 }
 
 impl CommandError {
-    /// An error of this kind. What a file system error knows to do about it is its first hint.
+    /// An error of this kind. If a file system error has a hint, it comes first.
     pub fn new(status: ExitStatus, error: impl Into<anyhow::Error>) -> Self {
         let cause = error.into();
         let hint = cause.downcast_ref().and_then(FileError::hint).map(str::to_owned);
@@ -231,7 +231,7 @@ impl CommandError {
         Self::new(status, error).hint(hint)
     }
 
-    /// The same error where its details are printed already: it is the last line, without `error:`.
+    /// The same error as the sum of printed details: its line comes last, without `error:`.
     #[must_use]
     pub fn sum(self) -> Self {
         Self { is_sum: true, ..self }
@@ -244,7 +244,7 @@ impl CommandError {
         self
     }
 
-    /// The same error with why the plan was refused.
+    /// The same error with the reason why the plan was refused.
     #[must_use]
     pub fn refusal(mut self, refusal: Refusal) -> Self {
         self.details.refusal = Some(refusal);
@@ -277,7 +277,7 @@ impl CommandError {
         self
     }
 
-    /// The same error with the nearest of the words that are known, if one is near enough.
+    /// The same error with the nearest known word as a hint, if one is near enough.
     #[must_use]
     pub fn did_you_mean<'w>(self, word: &str, known: impl IntoIterator<Item = &'w str>) -> Self {
         let near = load::nearest(word, known);

@@ -7,7 +7,7 @@ use crate::cli::prelude::*;
 use crate::cli::{CommandResult as _, ExitStatus, Result};
 use crate::file::{self, Directory, FileEdit, FileMode};
 
-/// Files that are named where others could not be written.
+/// The maximum number of written files that the error of a later one names.
 const MOST_NAMED: usize = 20;
 
 /// The bytes of an input, at most `limit`.
@@ -26,7 +26,7 @@ pub fn read_yaml(path: &Path, limit: u64) -> Result<String> {
     file::read_yaml(path, limit).with_status(ExitStatus::Invalid)
 }
 
-/// The same for a secret, which usually lies elsewhere and is reached through links.
+/// The bytes of a secret, which is usually outside of the repository and reached through links.
 ///
 /// # Errors
 /// The file cannot be read, or is too large.
@@ -34,11 +34,11 @@ pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>> {
     file::read_secret(path, limit).with_status(ExitStatus::Invalid)
 }
 
-/// Refuses an output in the place of settings or definitions, because the next plan would delete what they define, in that
-/// of a link or a directory, which would be found after the work, and `-`, by which people mean standard output.
+/// Rejects an output that would replace settings or definitions, because the next plan would delete what they define; a
+/// link or a directory, which would fail only after the work; and `-`, by which users mean standard output.
 ///
 /// # Errors
-/// The path has such, or is `-`.
+/// The output is one of these.
 pub fn check_output(path: &Path) -> Result<()> {
     if path == Path::new("-") {
         return Err(error!(Usage, "`-` is not a file").hint("for standard output leave it out, and give --format"));
@@ -57,7 +57,7 @@ pub fn check_output(path: &Path) -> Result<()> {
     Err(error!(Usage, "the {what} in `{}` would be replaced", path.display()).hint("name another file"))
 }
 
-/// Writes a file that only its owner may read, in the place of any other output. `write` writes its content.
+/// Writes a file that only its owner may read, replacing an earlier output. `write` writes its content.
 ///
 /// # Errors
 /// Those of [`check_output`]; the file cannot be written.
@@ -77,7 +77,7 @@ pub fn replace(path: &Path, mode: FileMode, write: impl FnOnce(&mut dyn Write) -
 /// Makes the edits of files in a directory. Each is checked before the first one is written.
 ///
 /// # Errors
-/// A file cannot be replaced, and nothing was written; the disk refuses, and what was written before is named.
+/// A file cannot be replaced: then nothing was written. A write fails: then the error names what was written before.
 pub fn edit_all<'e>(
     directory: &Directory,
     edits: impl Iterator<Item = (&'e str, &'e FileEdit)> + Clone,
@@ -100,10 +100,10 @@ pub fn edit_all<'e>(
     Ok(())
 }
 
-/// A directory to write into without links, as far as it exists.
+/// The path of an output directory, without links as far as it exists.
 ///
 /// # Errors
-/// It goes up from what does not exist, or what exists cannot be read.
+/// The path has `..` after a directory that does not exist, or what exists cannot be read.
 pub fn full(directory: &Path) -> Result<PathBuf> {
     let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("."));
     let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
@@ -115,7 +115,7 @@ pub fn full(directory: &Path) -> Result<PathBuf> {
     let full = file::real_path(there)
         .with_context(|| format!("cannot read `{}`", directory.display()))
         .with_status(ExitStatus::Failed)?;
-    // `.` has no parts of its own.
+    // `.` adds nothing to the path.
     Ok(rest.components().fold(full, |path, part| match part {
         Component::Normal(name) => path.join(name),
         _ => path,

@@ -52,7 +52,7 @@ use tokio::runtime::Runtime;
 
 use crate::report::{self, safe};
 
-/// What most files of the command line need from outside of it; what they need of each other, each names itself.
+/// What most files of the command line import from outside of it; what they import from each other, each names itself.
 mod prelude {
     pub(super) use std::collections::{BTreeMap, BTreeSet};
     pub(super) use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
 fn printed(result: std::io::Result<()>) -> ExitStatus {
     match result.and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            // The last place to say so.
+            // No other stream is left to report it.
             let _ = writeln!(std::io::stderr(), "error: cannot write the answer: {error}");
             ExitStatus::Failed
         }
@@ -112,7 +112,7 @@ fn printed(result: std::io::Result<()>) -> ExitStatus {
     }
 }
 
-/// What clap matched of the command that is called, below the commands that it is one of.
+/// What clap matched for the innermost subcommand of the call.
 fn innermost(matches: &ArgMatches) -> &ArgMatches {
     matches.subcommand().map_or(matches, |(_, matches)| innermost(matches))
 }
@@ -150,7 +150,7 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
         .and_then(|()| runtime(&arguments.command).with_status(ExitStatus::Failed))
         .and_then(|runtime| {
             let result = runtime.block_on(async {
-                // What waits draws a line on a terminal, which must not stay there; and an apply says that nothing was sent.
+                // An interrupt must remove the progress line, and say that nothing was sent if this is an apply.
                 let is_watched = (is_run || context.output.is_watched()) && arguments.command.ends_on_interrupt();
                 let work = Box::pin(arguments.command.execute(&context));
                 let result = match is_watched {
@@ -166,7 +166,7 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
                 context.close().await;
                 result
             });
-            // A thread that waits, such as for a lock, must not keep a command that was interrupted.
+            // A thread that waits, such as for a lock, must not delay the end of an interrupted command.
             if result.as_ref().is_err_and(|error| error.status == ExitStatus::Interrupted) {
                 runtime.shutdown_background();
             }
@@ -179,8 +179,8 @@ fn dispatch(arguments: Arguments, matches: &ArgMatches) -> ExitStatus {
     context.output.ended(status)
 }
 
-/// All processors for the one command that computes more than it waits. On one thread no answer has to wake another; files and
-/// lists are read on threads of their own.
+/// `sandbox` computes more than it waits, so it uses all processors. The other commands use one thread, where no answer
+/// has to wake another; files and lists are read on threads of their own.
 fn runtime(command: &Command) -> std::io::Result<Runtime> {
     match command {
         Command::Sandbox(_) => Runtime::new(),
@@ -188,7 +188,7 @@ fn runtime(command: &Command) -> std::io::Result<Runtime> {
     }
 }
 
-/// Does what takes a while, or waits for a lock or an object store, on a thread of its own, while other stacks go on.
+/// Runs work that takes long, or waits for a lock or an object store, on a separate thread while other stacks continue.
 pub(in crate::cli) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
@@ -196,10 +196,10 @@ pub(in crate::cli) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + 
     }
 }
 
-/// The call promises a document, and none was begun.
+/// Whether the call promises a document that was not begun yet.
 static DOCUMENT_IS_PROMISED: AtomicBool = AtomicBool::new(false);
 
-/// Takes whether a bug has to be a document on standard output, too.
+/// Sets whether a bug is reported as a document on standard output, too.
 pub(in crate::cli) fn promise_document(promised: bool) {
     DOCUMENT_IS_PROMISED.store(promised, Ordering::Relaxed);
 }
@@ -209,8 +209,8 @@ fn bug_document(what: &str) -> String {
     report::error::json(&error.hint("please report it with the command that led to it").report())
 }
 
-/// Replaces the report of panics. The first one ends the program on whatever thread it happens:
-/// what a run has sent is in its journal by then.
+/// Replaces the report of panics. The first panic ends the program, on whatever thread: the journal already contains
+/// what a run has sent.
 fn end_with_one_line() {
     std::panic::set_hook(Box::new(|panic| {
         let what = panic.payload_as_str().unwrap_or("no message");

@@ -10,13 +10,13 @@ use crate::model::{Key, Scope};
 use crate::plan::{BrokenReference, Plan, WrittenReference};
 use crate::report::facts::unread;
 
-/// The error of a plan of which nothing could be read, for one reason; a report has nothing to add to it.
+/// The error of a plan if nothing could be read, for one reason: a report would add nothing to it.
 pub fn unread(plan: &Plan) -> Option<CommandError> {
     let unread = unread::whole(plan)?;
     Some(error!(Unknown, "{}", unread.of_service(&plan.service.base_url)).hint(unread.consequence()))
 }
 
-/// Refuses a plan from a read that is not complete.
+/// Rejects a plan from an incomplete read.
 ///
 /// # Errors
 /// A list could not be read.
@@ -30,7 +30,7 @@ pub fn require_complete(plan: &Plan, hint: &str) -> Result<()> {
 /// The error of lists that could not be read, each cause once.
 ///
 /// # Errors
-/// There is one.
+/// A list could not be read.
 pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>, hint: &str) -> Result<()> {
     match unread::messages(unknown).as_slice() {
         [] => Ok(()),
@@ -38,10 +38,10 @@ pub fn require_all_read<'a>(unknown: impl Iterator<Item = (&'a Scope, &'a str)>,
     }
 }
 
-/// Refuses a plan with wrong references, each at its place.
+/// Rejects a plan with broken references, and reports each at its place.
 ///
 /// # Errors
-/// There is one.
+/// A reference is broken.
 pub fn require_references(stack: &Stack<'_>, plan: &Plan) -> Result<()> {
     let mut broken = plan.broken_references().peekable();
     if broken.peek().is_none() {

@@ -17,7 +17,7 @@ use crate::run::RunRecord;
 /// The variable that names a policy.
 pub const VARIABLE: &str = "TRUEUP_POLICY";
 
-/// Bytes that a policy may have.
+/// The maximum number of bytes of a policy.
 const LARGEST: u64 = 1024 * 1024;
 
 /// Reads the policy that flag or environment name, if they name one.
@@ -60,7 +60,7 @@ pub fn read(context: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// Whether the policy lets these names be allowed, by a call or by a saved plan.
+/// Whether the policy permits a call or a saved plan to allow these names.
 ///
 /// # Errors
 /// It does not.
@@ -68,7 +68,7 @@ pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a 
     permits(context, |policy| policy.allow(names))
 }
 
-/// Which of these consents the policy lets nobody give, in words.
+/// Why the policy forbids some of these consents, in words.
 pub fn forbidden(context: &Context, consents: &BTreeSet<&'static str>) -> Vec<String> {
     let policy = context.policy.as_ref().map(|file| &file.policy);
     let forbids = |consent: &&str| policy?.allow([&(*consent).to_owned()]).err();
@@ -89,7 +89,7 @@ pub fn limits(context: &Context, config: &Config) -> impl Iterator<Item = (&'sta
     limited.map(|(in_force, _)| in_force)
 }
 
-/// Whether the policy lets no settings loosen this gate.
+/// Whether the policy sets this gate to block, so that no setting can loosen it.
 pub fn blocks(context: &Context, gate: &str) -> bool {
     let Some(file) = &context.policy else { return false };
     let gates = &file.policy.loosest.gates;
@@ -104,7 +104,7 @@ pub fn blocks(context: &Context, gate: &str) -> bool {
 /// Whether the policy lets a stack in `root` change these namespaces.
 ///
 /// # Errors
-/// It does not, or is in the repository that it limits.
+/// It does not, or the policy is in the repository that it limits.
 pub fn check<'a>(
     context: &Context,
     root: &Path,
@@ -118,7 +118,7 @@ pub fn check<'a>(
     permits_namespaces(context, namespaces)
 }
 
-/// Whether the policy lets a plan from a file or a journal be applied with this configuration, which is in `root`.
+/// Whether the policy permits an apply of a plan from a file or a journal with this configuration, which is in `root`.
 ///
 /// # Errors
 /// It forbids its stack, one of two stacks between which objects pass, or a namespace.
@@ -149,7 +149,7 @@ pub fn permits_transfers(context: &Context, plan: &Plan) -> Result<()> {
 /// It is of another one.
 pub fn is_of_environment(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
     let (made, chosen) = (&plan.source.environment, &context.global.env);
-    // One that is gone has another name now where the settings are of its stack.
+    // If the settings are of the plan's stack, an environment that is gone was renamed.
     let is_gone = made.as_ref().is_some_and(|name| config.stack.is_some() && !config.environments.contains_key(name));
     if made != chosen && !is_gone {
         let named = |name: &Option<String>| match name {
@@ -164,8 +164,8 @@ pub fn is_of_environment(context: &Context, config: &Config, plan: &Plan) -> Res
     Ok(())
 }
 
-/// Whether settings and policy make the changes that a plan from a file or a journal would make. `pruned` are the
-/// namespaces that the call prunes beside those of the settings.
+/// Whether settings and policy permit the changes of a plan from a file or a journal. `pruned` are the namespaces that
+/// the call prunes beside those of the settings.
 ///
 /// # Errors
 /// They do not.
@@ -183,7 +183,7 @@ pub async fn permits_changes(context: &Context, config: &Config, plan: &Plan, pr
     let of_policy = context.policy.as_ref().map_or(Prune::All, |file| file.policy.loosest.prune);
     let prune = if plan.undone().is_some() { of_policy } else { config.safeguards.prune };
     let mut namespaces: BTreeSet<Namespace> = config.namespaces.iter().chain(pruned).cloned().collect();
-    // What a run deleted of a namespace that the stack left is restored.
+    // A rollback may restore what its run deleted in a namespace that the stack no longer has.
     let (left, kept): (Vec<_>, Vec<_>) =
         undone.iter().flat_map(|run| &run.writes).partition(|write| write.action == ActionKind::Delete);
     let is_left = |namespace: &&Namespace| kept.iter().all(|write| write.key.namespace != **namespace);
@@ -216,7 +216,7 @@ pub async fn permits_changes(context: &Context, config: &Config, plan: &Plan, pr
     Err(error!(Refused, "{message}").hint(hint).hint("nothing was sent"))
 }
 
-/// The record of the run that a rollback undoes, where it is kept here.
+/// The record of the run that a rollback undoes, if the state store has it.
 ///
 /// # Errors
 /// It cannot be read.
@@ -228,8 +228,8 @@ pub async fn undone_run(context: &Context, plan: &Plan) -> Result<Option<RunReco
     }
 }
 
-/// Whether a rollback deletes only what its stack owns, or what the record of its run says that the run created: the plan is
-/// from a file, which says less than it seems.
+/// Whether a rollback deletes only what its stack owns, or what its run created according to the record: the plan is
+/// from a file, which proves less than the record.
 fn created_what_it_deletes(
     context: &Context,
     plan: &Plan,
@@ -259,8 +259,8 @@ pub fn permits_namespaces<'a>(context: &Context, namespaces: impl IntoIterator<I
     permits(context, |policy| policy.namespaces(namespaces))
 }
 
-/// Refuses a policy that those whom it limits can edit. A repository of its own may be inside of theirs, but for a submodule:
-/// theirs chooses its commit.
+/// Rejects a policy in the repository that it limits, whose authors could edit it. It may be in a repository of its own
+/// inside of that one, unless this is a submodule: the outer repository chooses its commit.
 fn outside(file: &PolicyFile, root: &Path) -> Result<()> {
     let root = real_path_or_given(root);
     let limited = root.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&root);

@@ -45,9 +45,9 @@ pub struct Session<'c> {
     pub allow: Allowances,
     /// The namespaces that it prunes beside those of the stack.
     pub pruned: BTreeSet<Namespace>,
-    /// Before the first question: what is read shows everything that was done by then.
+    /// The time before the first request: what is read shows everything that was done by then.
     pub began: Timestamp,
-    /// Whether a plan was made, in which each filter chose something.
+    /// Whether the filters were checked against a plan.
     filtered: Cell<bool>,
 }
 
@@ -58,7 +58,7 @@ pub struct SessionOptions<'c> {
     pub live: Option<&'c Path>,
     /// The part of a fleet to read.
     pub shard: Option<Shard>,
-    /// Which changes are planned and allowed; nothing for a call that changes nothing.
+    /// Which changes are planned and allowed; `None` for a call that changes nothing.
     pub change: Option<&'c ChangeArgs>,
 }
 
@@ -75,7 +75,7 @@ impl<'c> Session<'c> {
         }
         let began = context.environment.now();
         let early = async {
-            // What is wrong with them is an error of the load.
+            // The load reports what is wrong with the settings.
             let config = load::settings(&scope.paths[0], &settings::load_options(context)).ok()?;
             ask(context, &config, options.shard).await.ok()
         };
@@ -84,7 +84,7 @@ impl<'c> Session<'c> {
         let (connection, lists) = match early {
             Some(early) => early,
             None => {
-                // An embedded service that was started for nothing keeps its file.
+                // An embedded service that was started in vain keeps its file locked.
                 context.close().await;
                 ask(context, &stack.loaded.config, options.shard).await?
             }
@@ -93,7 +93,7 @@ impl<'c> Session<'c> {
         Self::settled(stack, (source, Some(connection)), options, began)
     }
 
-    /// The same with the plan of an apply, in which every change has its place, and what git knows of it.
+    /// [`Session::open`] with the plan of an apply, in which every change has its location and what git knows of it.
     ///
     /// # Errors
     /// Those of [`Session::open`], [`Session::plan`] and [`Session::attribute`].
@@ -156,15 +156,15 @@ impl<'c> Session<'c> {
         })
     }
 
-    /// The namespaces of a plan: those of definitions and settings, and those that the call prunes, of which a shard reads
-    /// its own.
+    /// The namespaces of a plan: those of definitions and settings, and those that the call prunes. A shard reads only
+    /// its share.
     pub fn namespaces(&self) -> BTreeSet<Namespace> {
         let all = &self.stack.loaded.namespaces() | &self.pruned;
         shard::namespaces(self.shard, all, &self.source.service().base_url)
     }
 
-    /// Adds what git knows: commits, and with a base whose change each difference is. A call that asks for this change
-    /// alone gets it.
+    /// Adds what git knows: commits, and with a base whose change each difference is. With `--only-this-change`, the
+    /// plan keeps only the changes of the working tree.
     ///
     /// # Errors
     /// There is a base, and git or its definitions cannot be read.
@@ -178,10 +178,10 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
-    /// How a report of this session is drawn for people.
+    /// How a report of this session is rendered for people.
     pub fn view(&self) -> TextView {
         let (context, loaded) = (self.stack.context, &self.stack.loaded);
-        // A snapshot names its service, where nothing else does.
+        // If nothing else names the service, the snapshot does.
         let service = match &self.source {
             LiveSource::Snapshot(taken, None) => settings::service(context, &loaded.config, &taken.base_url),
             LiveSource::Service(..) | LiveSource::Snapshot(_, Some(_)) => String::new(),
@@ -209,8 +209,8 @@ impl<'c> Session<'c> {
 impl Session<'_> {
     /// Reads the live source and makes the plan of an apply.
     ///
-    /// # Errors
-    /// A state directory that cannot be read, references for which the definitions are wrong, and a stack from which the policy
+    /// A state directory that cannot be read, broken references, or a transfer of objects that the policy forbids.
+    /// Reads that fail are part of the plan.
     /// lets nothing be taken. Reads that fail are part of the plan.
     pub async fn plan(&self) -> Result<Plan> {
         let plan = self.differences(None).await?;
@@ -219,8 +219,8 @@ impl Session<'_> {
         Ok(plan)
     }
 
-    /// The plan whose answer is a verdict or an edit of definitions, which may have wrong references; of a check with its
-    /// drift state, it also notes what it cannot decide.
+    /// The plan for a verdict or an edit of definitions, which may have broken references. With the drift state of a
+    /// check, it also notes what it cannot decide.
     ///
     /// # Errors
     /// A state directory that cannot be read.
@@ -309,7 +309,7 @@ impl Session<'_> {
         let mut builder = PlanBuilder::new(plan, input);
         let (namespaces, kinds) = (self.namespaces(), stack.loaded.kinds());
         let requests = source.read(Scope::each(&namespaces, &kinds), |scope, read| builder.take(scope, &read)).await;
-        // In a copy on which they were applied, the changes that a filter chose are made.
+        // Only once: after a rehearsal, the changes that the filters chose are made, so they may match nothing.
         if !self.filtered.replace(true) {
             stack::check_filters(stack, builder.matched())?;
         }
@@ -343,12 +343,12 @@ impl Session<'_> {
                 let of_kind = change.filter(|change| change.field.is_of_spec() && !key.kind.is_endpoint());
                 let edits = of_kind.map(|change| edits::of_field(key.kind, change)).unwrap_or_default();
                 let values = edits.into_iter().filter_map(|edit| {
-                    // An item that is live alone has the number of another one in the file.
+                    // The index of an item that is only live is that of another item in the file.
                     let path = edit.path.split('[').next().filter(|_| edit.after.is_none()).unwrap_or(&edit.path);
                     Some((places.value(key, path).map(shown)?, edit.path))
                 });
                 let values: BTreeMap<String, SourceLocation> = values.map(|(place, name)| (name, place)).collect();
-                // Where all that differs is written at one place, that is the place of the field too.
+                // If all that differs is written at one place, that is the place of the field, too.
                 let only = values.values().next().filter(|first| values.values().all(|place| place == *first)).cloned();
                 ChangePlaces { whole: only.or_else(|| whole.map(shown)), values }
             }
@@ -374,7 +374,7 @@ pub async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances, def
     plan.notes.extend(notes);
 }
 
-/// That what a plan creates stays when its definition goes, because `kinds:` does not list its kind.
+/// The note that created objects stay without their definitions, because `kinds:` does not list their kinds.
 fn kept_kinds(plan: &Plan, config: &Config) -> Option<Note> {
     let created: BTreeSet<KindName> = plan.of_kind(ActionKind::Create).map(|change| change.key.kind).collect();
     let kept: Vec<&str> = (&created - &config.kinds_with_endpoint()).into_iter().map(KindName::as_str).collect();
@@ -383,7 +383,7 @@ fn kept_kinds(plan: &Plan, config: &Config) -> Option<Note> {
     (may_delete && !kept.is_empty()).then(|| Note::Loaded { text: text() })
 }
 
-/// Refuses namespaces of `--prune-namespace` that the settings list, and settings that delete nothing or everything.
+/// Rejects namespaces of `--prune-namespace` that the stack has, and settings that delete nothing or everything.
 fn check_pruned(stack: &Stack<'_>, pruned: &BTreeSet<Namespace>) -> Result<()> {
     let Some(first) = pruned.first() else { return Ok(()) };
     if let Some(listed) = stack.loaded.namespaces().intersection(pruned).next() {
@@ -394,7 +394,7 @@ fn check_pruned(stack: &Stack<'_>, pruned: &BTreeSet<Namespace>) -> Result<()> {
     let is_owned = stack.loaded.config.safeguards.prune == Prune::Owned;
     if stack.name()?.is_none() || !is_owned {
         let what = "deletes what the stack owns there";
-        // What trueup.yaml says is not in force.
+        // The setting in trueup.yaml is not in force.
         if let Some(change) = stack.setting_changes.iter().find(|change| change.setting == "prune" && !is_owned) {
             let error = error!(Refused, "`--prune-namespace {first}` {what}").hint(change.to_string());
             return Err(error.hint("nothing was sent"));
@@ -414,8 +414,8 @@ async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result
     Ok((connection, PendingLists::of(reader).and(Scope::each(&namespaces, &config.kinds_with_endpoint()))))
 }
 
-/// The run that a call names which changes something, found by `find`: `last` is that of the stack and the service that
-/// flags, environment and configuration name, and another run must be one of this service, and of this sandbox.
+/// The run that a changing call names, found by `find`: `last` is that of the stack and the service that flags,
+/// environment and configuration name. Any other run must be of this service and sandbox, too.
 ///
 /// # Errors
 /// They name no service, there is no such run, or it was applied elsewhere.
@@ -449,8 +449,8 @@ pub async fn run_to_change(context: &Context, run: &str, find: FindRun) -> Resul
     Err(error.hint(hint).hint("nothing was sent"))
 }
 
-/// Refuses for `last` a run of another directory, as far as it shows: stacks without a name share their runs. It is of this
-/// one where its files have something of what the run wrote, and of another one that has, or that the plan was made for.
+/// Rejects for `last` a run of another directory, as far as that can be seen: stacks without a name share their runs.
+/// The run belongs to a directory whose files define something that it wrote, or that its plan was made for.
 fn is_of_directory(context: &Context, config: &Config, run: &str, record: RunRecord) -> Result<RunRecord> {
     let plan = &record.header.plan;
     let root = |directory: &Path| load::root(directory, &LoadOptions::default()).ok();
@@ -511,9 +511,9 @@ pub async fn service(context: &Context) -> Result<Connection> {
 
 /// Where a plan reads what is live.
 pub enum LiveSource {
-    /// The service, which may have been asked already.
+    /// The service, with lists that may have been requested already.
     Service(plan::ServiceId, Reader, Cell<Option<PendingLists>>),
-    /// A snapshot; the service of one that was just taken is asked who refers to an object.
+    /// A snapshot; one that was just taken has a reader, to ask the service who refers to an object.
     Snapshot(Snapshot, Option<Reader>),
 }
 
@@ -558,7 +558,7 @@ impl LiveSource {
         }
     }
 
-    /// When the snapshot was taken, RFC 3339; nothing for the service itself.
+    /// When the snapshot was taken, RFC 3339; `None` for the service itself.
     pub fn taken(&self) -> Option<String> {
         match self {
             LiveSource::Service(..) | LiveSource::Snapshot(_, Some(_)) => None,
@@ -593,10 +593,10 @@ impl LiveSource {
         live
     }
 
-    /// Who refers to an object; nothing if a snapshot does not contain that.
+    /// Who refers to an object; `None` if a snapshot does not contain that.
     ///
     /// # Errors
-    /// Why that cannot be read.
+    /// The answer cannot be read; with the reason.
     pub async fn referrers(&self, key: &Key) -> Result<Option<Vec<RelatedObject>>, String> {
         match self {
             LiveSource::Service(_, reader, _) | LiveSource::Snapshot(_, Some(reader)) => {

@@ -1,6 +1,6 @@
-//! The settings of a call: flags override the environment, which overrides `trueup.yaml`, and the policy limits both. Here is
-//! which configuration applies, which service is used and whether it receives the token, which state store, and by which flags a
-//! proposed command finds them again.
+//! The settings of a call: flags override the environment, which overrides `trueup.yaml`, and the policy limits both.
+//! They decide which configuration applies, which service is used and whether it receives the token, which state store
+//! is used, and which flags a proposed command needs to find them again.
 
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ pub fn place(context: &Context, config: &Config) -> Result<ServiceLocation> {
     })
 }
 
-/// The same; nothing where none is named.
+/// Like [`place`], but `None` if none is named.
 ///
 /// # Errors
 /// One is not a URL, or environment and configuration name different ones.
@@ -129,15 +129,15 @@ pub fn base_url(context: &Context, config: &Config) -> Option<String> {
 /// The paths that the service answers at.
 ///
 /// # Errors
-/// A name of no layout.
+/// The name of an unknown layout.
 pub fn layout(context: &Context, config: &Config) -> Result<Layout> {
     Ok(named_layout(context, config)?.unwrap_or_default())
 }
 
-/// The same; nothing where none is named.
+/// Like [`layout`], but `None` if none is named.
 ///
 /// # Errors
-/// A name of no layout.
+/// The name of an unknown layout.
 pub fn named_layout(context: &Context, config: &Config) -> Result<Option<Layout>> {
     let named = context.global.layout.as_deref().or_else(|| context.environment.variable("TRUEUP_LAYOUT"));
     let Some(named) = named else { return Ok(config.layout) };
@@ -166,7 +166,7 @@ pub fn stack(context: &Context, config: &Config) -> Result<Option<String>> {
     }
 }
 
-/// What names the stack of the call, and by what.
+/// The name of the stack that the call gives, with the flag or variable that gives it.
 pub fn stack_text(context: &Context) -> Option<(&str, &'static str)> {
     let flag = context.global.stack.as_deref().map(|name| (name, "--stack"));
     flag.or_else(|| context.environment.variable("TRUEUP_STACK").map(|name| (name, "TRUEUP_STACK")))
@@ -180,7 +180,7 @@ pub fn of_call(context: &Context) -> Vec<(&'static str, String, &'static str)> {
         let (value, source) = flag.map(|value| (value, name)).or_else(of_variable)?;
         Some((setting, value, source))
     };
-    // As it is used, and without a password that it is refused for.
+    // In the form in which it is used; an invalid one, such as one with a password, is not shown.
     let url = |text: String| BaseUrl::parse(&text).map_or_else(|_| "(not valid)".to_owned(), |url| url.to_string());
     let base_url = one("base_url", global.base_url.clone(), "--base-url", &VARIABLES);
     let all = [
@@ -193,7 +193,7 @@ pub fn of_call(context: &Context) -> Vec<(&'static str, String, &'static str)> {
     all.into_iter().flatten().collect()
 }
 
-/// The settings that every command which needs them refuses, each with the reason.
+/// The settings that are an error for every command that needs them, each with the error.
 pub fn refused(context: &Context, config: &Config) -> impl Iterator<Item = (&'static str, CommandError)> {
     let all = [
         ("base_url", named(context, config).err()),
@@ -203,10 +203,10 @@ pub fn refused(context: &Context, config: &Config) -> impl Iterator<Item = (&'st
     all.into_iter().filter_map(|(setting, error)| Some((setting, error?)))
 }
 
-/// Where this machine keeps what no other place was named for.
+/// The state directory of this machine.
 ///
 /// # Errors
-/// Nothing says where.
+/// No variable says where it is.
 pub fn state_directory(environment: &ProcessEnvironment) -> Result<PathBuf> {
     environment.state_directory().ok_or_else(|| {
         error!(Invalid, "there is no state directory: neither XDG_STATE_HOME nor HOME is set")
@@ -214,11 +214,11 @@ pub fn state_directory(environment: &ProcessEnvironment) -> Result<PathBuf> {
     })
 }
 
-/// The file of the sandbox of the working directory: its own, or that of the nearest directory above it that has one, below
-/// the home directory. It need not exist. It is not in the directory, so that no repository can bring one.
+/// The file of the sandbox of the working directory: its own, or that of the nearest directory above it that has one,
+/// below the home directory. It need not exist. It is stored elsewhere, so that a repository cannot contain one.
 ///
 /// # Errors
-/// Nothing says where the state of this machine is kept.
+/// The state directory of this machine is unknown.
 pub fn sandbox_file(environment: &ProcessEnvironment) -> Result<PathBuf> {
     let sandboxes = state_directory(environment)?.join("sandboxes");
     let here = environment.directory.as_deref().unwrap_or(Path::new("."));
@@ -238,7 +238,7 @@ pub fn sandbox_file(environment: &ProcessEnvironment) -> Result<PathBuf> {
 /// Fields that are left out of comparison.
 ///
 /// # Errors
-/// A pattern that is none.
+/// A pattern that is not valid.
 pub fn ignore(config: &Config) -> Result<Ignore> {
     Ignore::new(&config.safeguards.ignore).with_status(ExitStatus::Invalid)
 }
@@ -257,7 +257,7 @@ pub fn allow<'n>(names: impl IntoIterator<Item = &'n String>) -> Result<Allowanc
     Ok(allow)
 }
 
-/// The variables that name the service. Where several are set, they name the same one.
+/// The variables that name the service. If several are set, they must name the same one.
 pub const VARIABLES: [&str; 3] = ["TRUEUP_BASE_URL", "F5XC_API_URL", "VOLT_API_URL"];
 
 /// A service with how it was named.
@@ -265,11 +265,11 @@ pub const VARIABLES: [&str; 3] = ["TRUEUP_BASE_URL", "F5XC_API_URL", "VOLT_API_U
 pub struct Address {
     /// Where it is.
     pub url: BaseUrl,
-    /// A flag, the environment or the policy names it, and not the repository alone.
+    /// Whether a flag, the environment or the policy names it, not the repository alone.
     pub pinned: bool,
 }
 
-/// The service that flags, environment and configuration name; nothing where none is named.
+/// The service that flags, environment and configuration name; `None` if none is named.
 ///
 /// # Errors
 /// One is not a URL, two of environment and configuration differ, or the policy forbids it.
@@ -307,15 +307,15 @@ pub fn address(context: &Context, configured: Option<&str>) -> Result<Option<Add
 /// A URL that `source` gives.
 ///
 /// # Errors
-/// It is none.
+/// It is not a valid URL.
 pub fn url(text: &str, source: &str) -> Result<BaseUrl> {
     BaseUrl::parse(text).with_context(|| format!("in {source}")).with_status(ExitStatus::Invalid)
 }
 
-/// Whether the policy lists the service.
+/// Whether the policy lists the service; `false` if it lists none at all.
 ///
 /// # Errors
-/// It lists others.
+/// It lists only others.
 fn listed(context: &Context, url: &BaseUrl) -> Result<bool> {
     let listed = context.policy.as_ref().and_then(|file| file.policy.base_urls.as_ref());
     let Some(listed) = listed else { return Ok(false) };
@@ -325,10 +325,10 @@ fn listed(context: &Context, url: &BaseUrl) -> Result<bool> {
     Err(Violation::of_service(url, listed)).with_status(ExitStatus::Refused).hint("nothing was sent")
 }
 
-/// After this a command says what it waits for.
+/// The wait after which a command says what it waits for.
 const QUIET_WAIT: Duration = Duration::from_secs(3);
 
-/// Asks the state on a thread of its own: a bucket may take its time, and an interrupt does not wait for it.
+/// Asks the state on a thread of its own: a bucket may be slow, and an interrupt does not wait for it.
 ///
 /// # Errors
 /// Those of [`state_store`].
@@ -348,17 +348,17 @@ pub async fn ask_state<T: Send + 'static>(
 }
 
 /// Where runs, locks and drift states are kept: what the call or its environment names, else the state directory. The
-/// configuration has no say: a pull request must not lead the before-images of a runner to another bucket.
+/// configuration cannot choose it: a pull request must not send the before-images of a runner to another bucket.
 ///
 /// # Errors
-/// Nothing says where, an address is not valid, or a variable of the object store is not.
+/// The state directory is unknown, or an address or a variable of the object store is not valid.
 pub fn state_store(context: &Context) -> Result<&StateStore> {
     if let Some(state) = context.state.get() {
         return Ok(state);
     }
     let environment = &context.environment;
     let state = match named_state(context) {
-        // An earlier version read it: what it recorded would not be found.
+        // Earlier versions read it: without this error, what they recorded would not be found.
         None if environment.variable("TRUEUP_STATE_DIR").is_some() => {
             let hint = "set TRUEUP_STATE to the same directory";
             return Err(error!(Usage, "`TRUEUP_STATE_DIR` is no longer read").hint(hint));
@@ -382,7 +382,7 @@ pub fn state_store(context: &Context) -> Result<&StateStore> {
     Ok(context.state.get_or_init(|| state))
 }
 
-/// What names the state store, and by what; nothing where the state directory is used.
+/// The state store that the call names, with the flag or variable; `None` if the state directory is used.
 pub fn named_state(context: &Context) -> Option<(&str, &'static str)> {
     let flag = context.global.state.as_deref().map(|text| (text, "--state"));
     flag.or_else(|| context.environment.variable("TRUEUP_STATE").map(|text| (text, "TRUEUP_STATE")))
@@ -395,12 +395,12 @@ fn lease_timing(environment: &ProcessEnvironment) -> Result<LeaseTiming> {
     timing.ok_or_else(|| error!(Usage, "`{NAME}` is `{text}`; it must be 1 to 600 seconds"))
 }
 
-/// A journal that cannot be read or written.
+/// The error for a journal that cannot be read or written.
 pub fn store_failed(context: &Context, error: JournalError) -> CommandError {
     store_error(context, ExitStatus::Failed, error)
 }
 
-/// The same with the exit status that the command has for it.
+/// Like [`store_failed`], with the exit status that the command has for it.
 pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -> CommandError {
     let hint = match &error {
         JournalError::State(error) | JournalError::Lease(LeaseError::Store(error)) => {
@@ -424,7 +424,7 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
     CommandError::new(status, error).hint_each(hint)
 }
 
-/// What to do about a lock in a bucket, whose objects anybody may have written.
+/// What to do about a lock in a bucket. The name of the run is quoted: its author is unknown.
 fn release_hint(run: &str, flags: &str) -> String {
     format!("wait for it to end; if nobody runs it any more: trueup history --unlock {}{flags}", safe::shell(run))
 }
@@ -442,20 +442,20 @@ pub fn sandbox_in(file: PathBuf) -> String {
     format!("`{}`{}", file.display(), made.unwrap_or_default())
 }
 
-/// Whose runs are those of this stack and service, with the data that the call names.
+/// The owner of the runs of this stack and service, with the sandbox and the environment of the call.
 pub fn run_owner(context: &Context, stack: Option<String>, base_url: String) -> RunOwner {
     let (sandbox, environment) = (sandbox_of_runs(context), context.global.env.clone());
     RunOwner { stack, base_url, sandbox, environment }
 }
 
 /// The settings of the call for a command that does not name the stack's directory: with the configuration of the
-/// stack, where the working directory does not lead to it.
+/// stack, if the working directory does not lead to it.
 pub fn elsewhere(context: &Context, loaded: &Loaded) -> String {
     let root = Some(&*loaded.root).filter(|_| loaded.stack == StackFile::Found);
     with_configuration(context, context.call.settings(), root)
 }
 
-/// The flags with the configuration in `root`, where neither the call names one nor the working directory leads to it.
+/// The flags, with the configuration in `root` if neither the call names one nor the working directory leads to it.
 pub fn with_configuration(context: &Context, flags: String, root: Option<&Path>) -> String {
     let is_elsewhere =
         |root: &&Path| context.global.config.is_none() && root_of(Path::new(".")).as_deref() != Some(*root);
@@ -487,10 +487,10 @@ pub fn stack_of(context: &Context, plan: &Plan) -> String {
     }
 }
 
-/// How a plan from a file or a journal is drawn: the commands that it proposes name the directory that it was made for,
-/// or the run that it rolls back.
+/// How a plan from a file or a journal is rendered: the commands that it proposes name the directory that it was made
+/// for, or the run that it rolls back.
 pub fn view(context: &Context, plan: &Plan) -> TextView {
-    // This call has found the settings, so the next one with the same flags does.
+    // This call has found the settings, so the next one with the same flags will, too.
     let flags = context.call.settings();
     let call = call_of(context, plan) + &flags;
     let again = match &plan.source.origin {
@@ -510,16 +510,16 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
     TextView { call, again, flags, ..context.output.answers.clone() }
 }
 
-/// A filter of a plan, which has it quoted for a shell, but is a file like any other.
+/// A filter of a plan, quoted again for a shell: the plan has it quoted, but a file cannot be trusted.
 fn requoted(word: &str) -> String {
     let bare = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\''));
     safe::shell(&bare.map_or_else(|| word.to_owned(), |bare| bare.replace(r"'\''", "'")))
 }
 
-/// The directory of a plan from a file or a journal, or the paths in it that it was made for, and what else made it.
+/// The directory, or the paths in it, that a plan from a file or a journal was made for, and the flags that made it.
 fn call_of(context: &Context, plan: &Plan) -> String {
     let Some(recorded) = plan.made_for() else { return plan.source.origin.to_string() };
-    // It may have been recorded in another working directory.
+    // The path may be relative to another working directory.
     let options = LoadOptions { environment: plan.source.environment.clone(), ..Default::default() };
     let is_it = root_of(Path::new(recorded)).is_some_and(|root| names_stack_of(plan, &root, &options));
     let directory = if is_it || plan.stack.is_none() { Path::new(recorded) } else { directory(context) };
@@ -531,7 +531,7 @@ fn call_of(context: &Context, plan: &Plan) -> String {
     paths + &flags
 }
 
-/// The filters of a plan: the flags, each behind a blank, and the paths.
+/// The filters of a plan: the flags, each after a space, and the paths.
 fn filters_of(plan: &Plan) -> (String, Vec<&str>) {
     let (mut flags, mut paths) = (String::new(), Vec::new());
     for filter in &plan.source.filters {
@@ -546,14 +546,14 @@ fn filters_of(plan: &Plan) -> (String, Vec<&str>) {
     (flags, paths)
 }
 
-/// The flag that names the service, behind a blank, where neither the call nor its environment nor the settings do.
+/// The flag that names the service, after a space, if call, environment and settings do not name one.
 pub fn service(context: &Context, config: &Config, url: &str) -> String {
     let is_named = !matches!(named(context, config), Ok(None));
     flag_of(context, url, None).filter(|_| !is_named).map_or_else(String::new, |flag| format!(" {flag}"))
 }
 
-/// The flag that names a service by its address and, where a run names its sandbox, by that; nothing for a sandbox that is
-/// no longer there.
+/// The flag that names a service: by its sandbox if a run names one, else by its address. `None` for a sandbox that no
+/// longer exists.
 pub fn flag_of(context: &Context, url: &str, sandbox: Option<&str>) -> Option<String> {
     let Some(sandbox) = sandbox else {
         let is_embedded = url == BaseUrl::sandbox().as_str();
@@ -567,9 +567,9 @@ pub fn flag_of(context: &Context, url: &str, sandbox: Option<&str>) -> Option<St
     is_there.then(|| format!("--sandbox={}", safe::shell(file)))
 }
 
-/// The flags that a command about a recorded plan needs: with the settings of the directory that the plan was made for,
-/// where the working directory has others, with the environment of the plan, and with its service and the sandbox of its
-/// run, where the call names no service or another one.
+/// The flags that a command about a recorded plan needs: the settings of the directory that the plan was made for, if
+/// the working directory has others; the environment of the plan; and its service with the sandbox of its run, if the
+/// call names no service or another one.
 pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> String {
     let environment = environment_now(plan).or_else(|| context.global.env.clone());
     let call = match environment == context.global.env {
@@ -584,7 +584,7 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
         let is_same = |sandbox| sandbox_of_runs(context).as_deref() == Some(sandbox);
         place.is_some_and(|place| place.base_url().as_str() == url) && sandbox.is_none_or(is_same)
     });
-    // The directory of a stack can be gone, or have another name by now.
+    // The directory of the stack may be gone, or its settings may have another name by now.
     let unnamed = plan.stack.clone().filter(|name| stack(context, &config).ok().flatten().as_ref() != Some(name));
     let call = match unnamed {
         Some(name) => call.with("stack", [name]),
@@ -595,7 +595,7 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
         None => call.settings(),
     };
     match (plan.made_for(), there) {
-        // An environment is one of settings: they are named as from where the plan was made.
+        // An environment belongs to settings, so name those in the directory that the plan was made for.
         (Some(made_for), None) if plan.source.environment.is_some() && context.global.config.is_none() => {
             format!(" --config {}{flags}", safe::shell(&slashed(&Path::new(made_for).join(config::FILE))))
         }
@@ -603,7 +603,7 @@ pub fn of_recorded(context: &Context, plan: &Plan, sandbox: Option<&str>) -> Str
     }
 }
 
-/// The environment of a recorded plan: where that is gone, the only one that is the same stack, or none.
+/// The environment of a recorded plan; if it is gone, the only one of the same stack, or `None`.
 fn environment_now(plan: &Plan) -> Option<String> {
     let recorded = plan.source.environment.clone();
     let root = root_of(Path::new(plan.made_for().unwrap_or(".")));
@@ -619,8 +619,8 @@ fn environment_now(plan: &Plan) -> Option<String> {
     }
 }
 
-/// Where the stack of a recorded plan is: in the directory that the plan was made for, else in the only one of the
-/// repository of the working directory.
+/// Where the stack of a recorded plan is: in the directory that the plan was made for, else in the only directory of
+/// the working directory's repository that has it.
 fn root_of_recorded(plan: &Plan, options: &LoadOptions) -> Option<PathBuf> {
     let is_it = |root: &PathBuf| names_stack_of(plan, root, options);
     let made_for = root_of(Path::new(plan.made_for().unwrap_or(".")));

@@ -13,7 +13,7 @@ use crate::model::Live;
 use crate::model::policy::{SafetySettings, SettingChange, changes};
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 
-/// The filters of a call.
+/// The ids of the filters of a call.
 const FILTERS: &str = "only except namespace selector";
 
 /// What the load of the definitions gave, and where the `HEAD` of their repository was before.
@@ -34,7 +34,7 @@ pub struct Stack<'c> {
     call: Call,
     /// The safety settings as the working tree has them.
     pub head: SafetySettings,
-    /// Settings that are others than at the base, or that the policy limits.
+    /// Settings that differ from those at the base, or that the policy limits.
     pub setting_changes: Vec<SettingChange>,
     /// What git knows of its directory.
     pub repository: LazyRepository,
@@ -48,10 +48,10 @@ pub fn open<'c>(context: &'c Context, scope: &ScopeArgs) -> Result<Stack<'c>> {
     opened(context, scope, loaded(context, scope))
 }
 
-/// [`open`] for a call that needs namespaces and no definition.
+/// [`open`] for a call that needs namespaces but no definitions.
 ///
 /// # Errors
-/// Those of [`open`], but for a directory without a definition.
+/// Those of [`open`], except for a directory without a definition.
 pub fn open_bare<'c>(context: &'c Context, scope: &ScopeArgs) -> Result<Stack<'c>> {
     bare(context, scope, loaded(context, scope))
 }
@@ -95,7 +95,7 @@ fn bare<'c>(context: &'c Context, scope: &ScopeArgs, (head, loaded): LoadResult)
     let mut selection = selection(&scope.filter)?;
     let loaded = loaded.map_err(|found| context.wrong(&found))?;
     let below = paths.iter().map(|path| below(&loaded.root, path)).collect::<Result<Vec<_>, _>>()?;
-    // The whole directory among the paths leaves everything in.
+    // If the whole directory is among the paths, they filter nothing.
     let is_whole = below.iter().any(String::is_empty);
     if !is_whole {
         below.iter().for_each(|path| selection.add_path(path));
@@ -110,10 +110,10 @@ fn bare<'c>(context: &'c Context, scope: &ScopeArgs, (head, loaded): LoadResult)
     Ok(stack)
 }
 
-/// Refuses a variable of the call that is not one of those that are used.
+/// Rejects a variable of the call that is not `used`.
 ///
 /// # Errors
-/// There is one.
+/// There is such a variable.
 pub fn check_variables(context: &Context, used: &BTreeSet<&str>) -> Result<()> {
     let unused = context.global.var.iter().find(|(name, _)| !used.contains(name.as_str()));
     unused.map_or(Ok(()), |(name, _)| {
@@ -124,7 +124,7 @@ pub fn check_variables(context: &Context, used: &BTreeSet<&str>) -> Result<()> {
     })
 }
 
-/// Refuses a saved plan in the place of definitions.
+/// Rejects a saved plan that is given as definitions.
 fn is_no_saved_plan(context: &Context, path: &Path) -> Result<()> {
     if !Plan::is_file(&file::read(path, limit::SAVED)?) {
         return Ok(());
@@ -136,7 +136,7 @@ fn is_no_saved_plan(context: &Context, path: &Path) -> Result<()> {
         .hint("nothing was sent"))
 }
 
-/// Of several stacks: notes what this one defines, so that a definition of two of them is found.
+/// For one of several stacks, notes what it defines, so that an object that two of them define is found.
 fn note_definitions(stack: &Stack<'_>) {
     let (context, loaded) = (stack.context, &stack.loaded);
     let Some(findings) = &context.findings else { return };
@@ -174,7 +174,7 @@ fn without_definitions(loaded: &Loaded, selection: &Selection) -> Option<(String
     ))
 }
 
-/// Every namespace of the call is one of the stack's; of several stacks, one is.
+/// Checks that every namespace of the call is one of the stack's; for one of several stacks, that at least one is.
 fn known_namespaces(stack: &Stack<'_>) -> Result<()> {
     let (selection, known) = (&stack.selection, stack.loaded.namespaces());
     if stack.context.findings.is_some() {
@@ -183,10 +183,10 @@ fn known_namespaces(stack: &Stack<'_>) -> Result<()> {
     unknown_namespace(selection, &known, ["the stack has", "it has"])
 }
 
-/// Refuses a namespace of the call that is not among `known`.
+/// Rejects a namespace of the call that is not among `known`.
 ///
 /// # Errors
-/// There is one.
+/// There is such a namespace.
 pub fn unknown_namespace(selection: &Selection, known: &BTreeSet<Namespace>, [whose, they]: [&str; 2]) -> Result<()> {
     let Some(unknown) = selection.unknown_namespace(known) else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(Namespace::as_str).collect();
@@ -195,8 +195,8 @@ pub fn unknown_namespace(selection: &Selection, known: &BTreeSet<Namespace>, [wh
         .hint(format!("{they}: {}", names.join(", "))))
 }
 
-/// Refuses filters that match nothing. Of several stacks, what one of them matches in any stack counts, and one in which
-/// they select nothing is left out. `matched` is nothing where that is not known.
+/// Rejects filters that match nothing. Of several stacks, a filter has to match something in any one, and a stack in
+/// which they select nothing is left out. `matched` is `None` if that is unknown.
 ///
 /// # Errors
 /// A filter matches nothing, or they select nothing of one of several stacks.
@@ -230,7 +230,7 @@ pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
     CommandError::new(ExitStatus::Usage, unmatched).hint(hint)
 }
 
-/// A filter that matches nothing of what is live.
+/// A filter that matches nothing live.
 pub fn unmatched_live(selection: &Selection, live: &Live) -> Option<UnmatchedFilter> {
     let mut matched = MatchedFilters::default();
     matched.add_namespaces(live.lists.keys().map(|scope| &scope.namespace));
@@ -271,11 +271,11 @@ impl Stack<'_> {
         self.own_call().shown_values(STACK_FLAGS)
     }
 
-    /// Refuses a variable of the call that neither the stack nor what it was at its base uses. Of one of several stacks,
-    /// notes those that are used.
+    /// Rejects a variable of the call that is used neither by the stack nor by what it was at its base, `then`. For one
+    /// of several stacks, notes those that are used instead.
     ///
     /// # Errors
-    /// There is one.
+    /// There is such a variable.
     pub fn check_variables<'l>(&'l self, then: impl IntoIterator<Item = &'l Loaded>) -> Result<()> {
         let mut unused = self.loaded.unused.clone();
         then.into_iter().for_each(|then| unused.retain(|name| then.unused.contains(name)));
@@ -287,7 +287,7 @@ impl Stack<'_> {
         Ok(())
     }
 
-    /// The call; of several stacks, without the variables that are for another one.
+    /// The call; for one of several stacks, without the variables that are for another one.
     fn own_call(&self) -> Call {
         let used = self.context.findings.as_ref().and_then(|findings| findings.variables.get());
         let is_used =
@@ -295,8 +295,8 @@ impl Stack<'_> {
         self.call.clone().retain("var", is_used)
     }
 
-    /// The words of the call for the commands that a report proposes. Of several stacks, without the filters and variables
-    /// that are for another one: alone, this stack would refuse them.
+    /// The words of the call for the commands that a report proposes. For one of several stacks, without the filters
+    /// and variables that are for another one: this stack alone would reject them.
     pub fn call(&self) -> String {
         let matched = self.context.findings.as_ref().and_then(|findings| findings.matched.get());
         let Some(matched) = matched else { return self.own_call().about(FILTERS) };
@@ -315,8 +315,8 @@ impl Stack<'_> {
         if is_empty { safe::shell(&self.directory) + &self.context.call.settings() } else { self.call() }
     }
 
-    /// Puts the settings in force: of the base and the working tree the stricter, and nothing looser than the policy allows.
-    /// `own` as for [`changes`].
+    /// Puts the settings in force: the stricter ones of base and working tree, and nothing looser than the policy
+    /// allows. `own` as for [`changes`].
     ///
     /// # Errors
     /// The policy is in the repository that it limits, or forbids the stack or a namespace.
@@ -395,7 +395,7 @@ pub fn no_namespace(context: &Context, config: &Config, how: &str) -> CommandErr
         .hint(format!("{how}, or list them under `namespaces:` in trueup.yaml"))
 }
 
-/// The kinds of which the service takes objects in one of these namespaces.
+/// The kinds whose objects the service accepts in one of these namespaces.
 pub fn kinds_in(namespaces: &BTreeSet<Namespace>) -> BTreeSet<KindName> {
     KindName::all().filter(|kind| namespaces.iter().any(|name| kind.kind().can_be_in(name.as_str()))).collect()
 }

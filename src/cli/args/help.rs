@@ -13,8 +13,8 @@ use crate::cli::{CommandError, command};
 /// Where the global options are.
 const OPTIONS: &str = "Global options: trueup help options";
 
-/// The command line, for the pages of its help: with the usual options, or with all and everything that is said of a
-/// command. Both have an option on a line, so that a page fits a screen; the global options have a page of their own.
+/// The command with its help pages: the usual options, or every option and text if `is_whole`. Each option has one
+/// line, so that a page fits a screen; the global options have a page of their own.
 pub fn pages(is_whole: bool) -> Command {
     paged(command::described().mut_subcommand("help", |help| help.hide(true)), is_whole)
 }
@@ -48,7 +48,7 @@ pub fn options() -> String {
     page.render_long_help().to_string()
 }
 
-/// What people of other tools and of earlier versions type, with what they look for.
+/// What users of other tools and of earlier versions type, each with a hint.
 const HABITS: &[(&str, &str)] = &[
     ("diff", "to see what would change: trueup plan"),
     ("destroy delete -destroy", "to delete objects, remove their definitions: an apply deletes what the stack owns"),
@@ -81,7 +81,7 @@ const HABITS: &[(&str, &str)] = &[
     ("context", "to choose a service: an environment of trueup.yaml (--env), or --base-url"),
 ];
 
-/// The error of a command line, with what its words are meant for where another tool uses them.
+/// Adds a hint for the habits of other tools, and drops suggestions of clap that are far from the word.
 pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     if !matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) {
         return error;
@@ -94,7 +94,7 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
         Some(ContextValue::String(word)) => Some(word.as_str()),
         _ => None,
     };
-    // Below a command that has commands of its own, a word means another thing.
+    // After a command that has subcommands, the same word means something else.
     let known: Vec<Command> = command::described().get_subcommands().cloned().collect();
     let is_below = |word: &str| {
         let mut before = words.iter().skip(1).take_while(|given| *given != word);
@@ -102,14 +102,14 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     };
     let is_meant = |habit: &str| match (said(ContextKind::InvalidSubcommand), said(ContextKind::InvalidArg)) {
         (Some(word), _) => word == habit && !is_below(word),
-        // Another command may take it.
+        // Only the rejected word counts: the habit may be a valid option elsewhere in the call.
         (None, Some(word)) if habit.starts_with("--") || habit.len() == "-f".len() => word == habit,
-        // clap names the first letter alone.
+        // clap reports only the first letter, such as `-d` for `-destroy`, so compare the words as typed.
         (None, _) => habit.starts_with('-') && has(habit),
     };
     let habit = HABITS.iter().find(|(habits, _)| habits.split(' ').any(is_meant)).map(|(_, tip)| (*tip).to_owned());
     let Some(tip) = habit.or_else(|| of_directory(&error, has("--drift"))) else {
-        // No value of an argument begins with `-`.
+        // Drops clap's advice to pass the word as a value: no value of ours begins with `-`.
         let is_escape = |tip: &StyledStr| tip.to_string().starts_with("to pass '");
         if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(tips)) if tips.iter().all(is_escape))
         {
@@ -127,14 +127,14 @@ pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     };
     error.remove(ContextKind::SuggestedSubcommand);
     if error.remove(ContextKind::SuggestedArg).is_some() {
-        // It is about what clap suggested.
+        // The usage belongs to the suggestion that was removed.
         error.remove(ContextKind::Usage);
     }
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     error
 }
 
-/// Whether nothing that clap suggests begins like the word or is a typing error away from it.
+/// Whether no suggestion of clap begins like the word or is a typing error away from it.
 fn is_unlike(error: &clap::Error, given: ContextKind, suggested: ContextKind) -> bool {
     let Some(ContextValue::String(word)) = error.get(given) else { return false };
     let suggested = match error.get(suggested) {
@@ -149,12 +149,11 @@ fn is_unlike(error: &clap::Error, given: ContextKind, suggested: ContextKind) ->
     !suggested.iter().any(is_like)
 }
 
-/// The error of a command line as every other: what is wrong in its first line, then what clap says to it, a line for each
-/// paragraph.
+/// Converts clap's error to ours: the first line says what is wrong; what clap adds follows, a line for each paragraph.
 pub fn usage(error: &clap::Error, words: &[OsString]) -> CommandError {
     let text = error.render().to_string();
     let text = text.trim_start_matches("error: ");
-    // A word can be a name of the repository, and must not look like words of ours: behind the last usage there is none.
+    // A word may come from the repository and imitate text of ours; after the last usage there are no such words.
     let is_plain = words.iter().all(|word| word.to_str().is_some_and(|word| safe::line(word) == word));
     let end = match is_plain {
         true => text.find("\n\n"),
@@ -166,7 +165,7 @@ pub fn usage(error: &clap::Error, words: &[OsString]) -> CommandError {
         .hint_each(hints.split("\n\n").map(in_line).filter(|hint| !hint.is_empty()))
 }
 
-/// How the stack of a directory is named to a command that takes none.
+/// The hint for a command that takes no directory but got that of a stack.
 fn of_directory(error: &clap::Error, is_drift: bool) -> Option<String> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
     let directory = safe::shell(word.trim_end_matches('/'));

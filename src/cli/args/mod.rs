@@ -23,13 +23,13 @@ use crate::report::objects::Column;
 pub const SERVICE: &str = "base_url layout token_file ca_cert client_cert client_key client_p12 client_p12_password_file \
                            sandbox concurrency rate verbose log policy";
 
-/// Those of the settings of a directory.
+/// The ids of the global options that choose the settings of a directory.
 pub const SETTINGS: &str = "config env var";
 
 /// Groups of ids of the global options that a command uses; without them, all.
 pub type GlobalOptions = Option<&'static [&'static str]>;
 
-/// The heading of the filters, and what a person must know of them.
+/// The help heading of the filters, with the rule that users must know.
 const FILTERS: &str = "Filters (they choose what is shown or changed, never what is loaded and read)";
 
 /// The parser of a `--format` that has these formats.
@@ -38,8 +38,8 @@ pub fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Form
         .map(|name| Format::parse(&name).unwrap_or_default())
 }
 
-/// The parser of an `--output` that is a file, of a command with these formats. People of kubectl give it a format, and those
-/// of Terraform write `-out FILE` and `-out=FILE`.
+/// The parser of an `--output` that is a file. Its errors address two habits: kubectl users give one of the command's
+/// `formats`, and Terraform users write `-out FILE` or `-out=FILE`.
 pub fn output_file(formats: &'static [Format]) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
         let text = path.to_string_lossy();
@@ -218,7 +218,7 @@ pub struct ApprovalArgs {
 }
 
 impl ApprovalArgs {
-    /// Whether a flag approves the plan, so that nobody is asked.
+    /// Whether a flag approves the plan, so that there is no prompt.
     pub fn is_given(&self) -> bool {
         self.yes || self.digest.is_some()
     }
@@ -247,7 +247,7 @@ pub struct ReportFileArgs {
     pub budget: usize,
 }
 
-/// A file that has the report in a format of its own.
+/// A further report: its format and its file.
 #[derive(Debug, Clone)]
 pub struct WrittenReport {
     /// The format.
@@ -323,7 +323,7 @@ pub struct DefinitionFileArgs {
     pub no_schema: bool,
 }
 
-/// A namespace of the call.
+/// Parses the name of a namespace.
 ///
 /// # Errors
 /// A text that is not a valid name.
@@ -340,7 +340,7 @@ fn variable(text: &str) -> Result<(String, String), &'static str> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// Requests a second within the bounds of `rate_limit`, or no limit: whatever else is given would not limit, either.
+/// Parses requests per second: a number within the bounds of `rate_limit`, or 0 for no limit.
 fn rate(text: &str) -> Result<f64, &'static str> {
     let given = text.parse().ok().filter(|given| *given == 0.0 || (0.01..=10_000.0).contains(given));
     given.ok_or("give 0.01 to 10000 requests a second, or 0 for no limit")
@@ -370,10 +370,10 @@ fn column(name: &str) -> Result<Column, String> {
 }
 
 impl ColumnArgs {
-    /// Refuses columns where the answer is not a table; `otherwise` is how to get one.
+    /// Rejects `--columns` if the answer is not a table; `otherwise` says how to get a table.
     ///
     /// # Errors
-    /// There are such.
+    /// `--columns` is given, and the answer is not a table.
     pub fn check(&self, is_table: bool, otherwise: &str) -> Result<()> {
         if is_table || self.columns.is_empty() {
             return Ok(());

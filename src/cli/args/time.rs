@@ -20,22 +20,22 @@ fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
     if text == "now" {
         return Some(now);
     }
-    // Fewer digits are a year or a date without dashes, and more of them one with its time.
+    // Fewer digits mean a year or a date without dashes; more digits mean such a date with its time.
     if (9..=10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Timestamp::from_second(text.parse().ok()?).ok();
     }
-    // The library reads `ago` as well, and as a negative length.
+    // The library also reads `ago`, but returns a negative length for it.
     let length = text.strip_prefix('-').or_else(|| text.strip_suffix(" ago").map(str::trim_end)).unwrap_or(text);
-    // A length with a plus would be one from now on, and every length here is one ago.
+    // A `+` would mean the future, but every length here reaches into the past.
     if let Some(ago) = duration(length).filter(|_| !length.starts_with('+')) {
         return now.checked_sub(ago).ok();
     }
     text.parse().ok()
 }
 
-/// A length of time such as `90s`, `1h30m` or `2d`, a day being 24 hours; nothing where the text is none.
+/// Parses a length of time such as `90s`, `1h30m` or `2d`, where a day has 24 hours; `None` if the text is not one.
 pub fn duration(text: &str) -> Option<SignedDuration> {
-    // `10:00:00` would be ten hours, and is the time of a day.
+    // The library would read `10:00:00` as ten hours, but it is a time of day.
     let span: Span = text.parse().ok().filter(|_| !text.contains(':'))?;
     span.to_duration(SpanRelativeTo::days_are_24_hours()).ok().filter(|length| !length.is_negative())
 }
@@ -43,7 +43,7 @@ pub fn duration(text: &str) -> Option<SignedDuration> {
 /// A range of time, either end of which may be left to the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeRange {
-    /// Its begin.
+    /// Its start.
     pub since: Option<Timestamp>,
     /// Its end.
     pub until: Option<Timestamp>,
@@ -66,7 +66,7 @@ impl TimeRange {
         Ok(Self { since, until })
     }
 
-    /// The range in words, where the service looks `reach` back if nothing is said.
+    /// The range in words; `reach` is how far the service looks back by default.
     pub fn words(&self, reach: &str, now: Timestamp) -> String {
         match (self.since, self.until) {
             (None, None) => format!("last {reach}"),
@@ -78,7 +78,8 @@ impl TimeRange {
     }
 }
 
-/// A length of time in its largest units: `hour`, `2 hours`, `90 minutes`. Nothing where they are more than a reader can take in.
+/// A length of time in its largest whole unit: `hour`, `2 hours`, `90 minutes`. `None` if the number is too long to
+/// read.
 fn length(time: SignedDuration) -> Option<String> {
     let seconds = time.as_secs();
     let units = [(7 * 86_400, "week"), (86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];

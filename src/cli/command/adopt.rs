@@ -1,5 +1,5 @@
-//! `pull --drift`: the definitions adopt the values that were changed outside; in an environment its overlay does. The
-//! files are edited in place, and what cannot be edited in place is reported.
+//! `pull --drift`: writes values that were changed outside of trueup into the definitions, or into the overlay of the
+//! environment. It edits the files in place, and reports what it cannot edit in place.
 
 use crate::cli::command::prelude::*;
 use crate::cli::definition_files::{others, warn_of_others};
@@ -34,19 +34,19 @@ pub enum AdoptInto {
     Base,
 }
 
-/// How a definition goes whose object was deleted outside.
+/// How the definition of an object that was deleted outside of trueup is removed.
 enum Removal {
     /// A new file of the overlay removes it.
     Made,
     /// By hand, in this file or directory of the overlay.
     InOverlay(String),
-    /// By hand, where it is.
+    /// By hand, where the definition is.
     InDefinition,
-    /// Nothing else is defined.
+    /// Not without `allow_empty`: it is the last definition.
     OfLast,
 }
 
-/// Lets the definitions take over what was changed outside.
+/// Writes what was changed outside of trueup into the definitions.
 pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) -> Result<ExitStatus> {
     let scope = ScopeArgs { paths: arguments.drift.clone(), filter: filter.clone() };
     let session = Session::open(context, &scope, SessionOptions::default()).await?;
@@ -85,7 +85,7 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     let mut broken: Vec<&String> = others(context, (&stack.loaded.root, &stack.loaded.config), overlay).collect();
     broken.retain(|name| !edits.files.is_empty() && loads(&stack.loaded, name));
     file::edit_all(&root, edits.files.iter().map(|(name, edit)| (&**name, edit)), FileMode::Shared)?;
-    // The lines of what is edited are others now.
+    // The edits moved lines, so load the locations again.
     let now = load::directory(&stack.loaded.root, stack.loaded.options()).ok();
     let places = now.as_ref().map(SourceMap::new);
     let place = |key: &Key, field: Option<&Field>| {
@@ -130,21 +130,21 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
             lines.iter().for_each(|line| context.output.answer_line(line));
         }
     }
-    // What git does not follow yet is in no `git diff`.
+    // `git diff` does not show untracked files.
     let look = if edits.files.values().any(|edit| edit.before.is_empty()) { "git status -u" } else { "git diff" };
     let edited = match edits.files.len() {
         0 => "no file was edited.".to_owned(),
         1 => format!("1 file was edited.   Look at it: {look} "),
         more => format!("{more} files were edited.   Look at it: {look} "),
     };
-    // What was taken over may have left the filters.
+    // With its new values, an object may no longer match the filters.
     let call = now.as_ref().map_or_else(|| stack.call(), |now| stack.call_of(now));
     context.output.answer_line(&format!("{edited}   Next:  trueup plan {call}"));
     Ok(status)
 }
 
-/// The overlay to write into; nothing where that is the definitions. What other environments share is written only when
-/// the call chooses it.
+/// The overlay to write into; `None` for the definitions. Definitions that other environments share are written only if
+/// the call asks for it.
 fn overlay<'l>(arguments: &AdoptArgs, context: &Context, loaded: &'l Loaded) -> Result<Option<&'l str>> {
     let Some(name) = &loaded.options().environment else {
         return match arguments.into {
@@ -181,7 +181,7 @@ fn deleted(plan: &Plan) -> impl Iterator<Item = &Change> {
     plan.with_blocked().filter(is_deleted)
 }
 
-/// What was changed outside, and nothing else.
+/// Only the values that were changed outside of trueup.
 fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
     let fields = plan.with_blocked().flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
     fields
@@ -196,7 +196,7 @@ fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
         .collect()
 }
 
-/// The places of secrets that a live value has and its definition had not: nothing could be written there.
+/// The paths of secrets that the live value has and the definition lacks: their values are unknown.
 fn new_secrets(taken: &ValueToAdopt, loaded: &Loaded) -> Vec<String> {
     let spec = taken.key.kind.message();
     let live = taken.unnamed.as_ref().unwrap_or(&taken.live);
@@ -208,7 +208,7 @@ fn new_secrets(taken: &ValueToAdopt, loaded: &Loaded) -> Vec<String> {
     places
 }
 
-/// The paths that a definition keeps though live does not have them, because the service may not have taken them.
+/// The paths that a definition keeps although they are not live, because the service may have ignored them.
 fn not_live(taken: &ValueToAdopt, now: &Loaded) -> Vec<String> {
     let of_unit = || Some((taken.field.unit()?, now.desired.definitions.get(&taken.key)?));
     let Some((unit, definition)) = of_unit() else { return Vec::new() };
@@ -217,7 +217,7 @@ fn not_live(taken: &ValueToAdopt, now: &Loaded) -> Vec<String> {
 
 /// Adds the live values that no definition names.
 async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<ValueToAdopt>) -> Result<()> {
-    // What is ignored, or covered by what differs, has no note.
+    // Values that are ignored, or covered by a difference, have no note.
     let noted = plan.nameable();
     let keys: BTreeSet<&Key> = noted.iter().map(|(key, _)| *key).collect();
     let (namespaces, kinds): (BTreeSet<_>, _) = keys.iter().map(|key| (&key.namespace, key.kind)).unzip();
@@ -240,7 +240,7 @@ async fn name_unnamed(session: &Session<'_>, plan: &Plan, wanted: &mut Vec<Value
     Ok(())
 }
 
-/// What is set where no definition names it and stays so, and why.
+/// The values that no definition names and that are not written now, each with the reason.
 fn left_unnamed(plan: &Plan, is_taken: bool) -> impl Iterator<Item = (&Key, &str, &'static str)> {
     let nameable = plan.nameable();
     plan.notes.iter().filter_map(move |note| {
@@ -269,7 +269,7 @@ fn units_of<'k>(session: &Session<'_>, live: &Live, key: &'k Key) -> Vec<(&'k Ke
     spec.names().filter(is_unnamed).map(whole).collect()
 }
 
-/// Finds the tenants of objects with references to take over: the service fills no other one in them.
+/// Finds the tenants of objects whose references are adopted: the service fills in only this tenant.
 async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Result<()> {
     let Some(connection) = &session.connection else { return Ok(()) };
     let reader = connection.reader()?;
@@ -291,7 +291,7 @@ async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Res
     Ok(())
 }
 
-/// What counts as drift and has no definition that could take it over.
+/// Drift that no definition can adopt, because there is none.
 fn undefined(plan: &Plan) -> impl Iterator<Item = String> {
     let is_unmanaged =
         |change: &&Change| change.action.kind() == ActionKind::Delete && change.cause == Some(Cause::Unannotated);
@@ -317,7 +317,7 @@ fn line(key: &Key, what: &str, place: Option<String>, why: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// What could not be edited in place, at its place, or in the file of the overlay in which it belongs.
+/// What could not be edited in place, with its location or the overlay file in which it belongs.
 fn not_edited(
     edits: &AdoptedEdits,
     in_overlay: impl Fn(&Key) -> Option<String>,
@@ -332,7 +332,7 @@ fn not_edited(
     not_edited.collect()
 }
 
-/// What was taken over, and what else was not, a line for each.
+/// What was adopted, and what was not, a line for each.
 fn summary(
     plan: &Plan,
     edits: &AdoptedEdits,

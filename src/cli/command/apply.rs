@@ -57,10 +57,10 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let plan = &record.header.plan;
     let left = record.left();
     output::check_files(None, &arguments.decision.write)?;
-    // A run that ended between its last change and its end was not verified.
+    // A run that was killed after its last change, before its end, was not verified.
     if let (0, RunStatus::Finished, Some(closing)) = (left, record.ending(), &record.closing) {
         let status = ExitStatus::of_results(|| record.results(), &closing.verification, plan);
-        // That it is done must not pass for the success of a call that was killed before its run began.
+        // With `last`, this could be mistaken for the success of a later call that was killed before its run began.
         if (name, status) == ("last", ExitStatus::Done) {
             let run = record.run();
             return Err(error!(Refused, "nothing to resume: run `{run}` is finished, and no later one began")
@@ -105,7 +105,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     work.resume(&record).await
 }
 
-/// Whether the call leaves a saved plan as it is: what chooses changes or stacks chooses among those of definitions.
+/// Rejects options that choose changes or stacks of definitions: a saved plan is applied as a whole.
 fn is_whole(context: &Context, path: &Path) -> Result<()> {
     let of_changes =
         ("only except namespace selector adopt base only_this_change", "plan again with it, and apply that plan");

@@ -92,10 +92,10 @@ fn operation(name: &str) -> Result<Operation> {
     })
 }
 
-/// The request, and the endpoint that a write of one is about.
+/// The request, and the endpoint that it writes, if any.
 fn request(arguments: &CallArgs, operation: Operation, layout: Layout) -> Result<(Request, Option<Key>)> {
     let pair = |text: &String| match text.split_once('=') {
-        // The reference names some `metadata.name`.
+        // The API reference names some parameters `metadata.name`.
         Some((name, value)) => Ok((name.strip_prefix("metadata.").unwrap_or(name).to_owned(), value.to_owned())),
         None => Err(error!(Usage, "`--param {text}` has no value; write KEY=VALUE")),
     };

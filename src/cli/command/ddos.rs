@@ -121,7 +121,7 @@ impl DdosArgs {
         let (since, until) = (arguments.since.as_deref(), arguments.until.as_deref());
         let range = TimeRange::read(since, until, context.environment.now())?;
         let filter = DdosFilter {
-            // Of an end alone it depends on the service whether the three days end there or now.
+            // Given an end alone, the service may count the three days from now, so always send a start with it.
             start_time: range.since.or_else(|| range.until?.checked_sub(REACH).ok()).map(|time| time.to_string()),
             end_time: range.until.map(|time| time.to_string()),
         };
@@ -215,7 +215,7 @@ impl DdosArgs {
         }
     }
 
-    /// What is not as wanted, once it is or after [`MOST_READS`]: an edit may take effect later than its answer.
+    /// The fields that still differ after at most [`MOST_READS`] reads: an edit may take effect later than its answer.
     async fn settled(&self, reader: &Reader, id: &str, wanted: &DdosEdit) -> Result<Vec<&'static str>, ApiError> {
         let (mut reads, mut wait) = (0, FIRST_WAIT);
         loop {
@@ -231,7 +231,7 @@ impl DdosArgs {
     }
 }
 
-/// Leaves the events of this id, or else of those that begin with it: the service finds no event by a shortened id.
+/// Keeps the events with this id, else those whose id begins with it: the service does not find shortened ids.
 fn retain_of(events: &mut Vec<DdosEvent>, given: Option<&str>, id: impl Fn(&DdosEvent) -> &str) {
     let Some(given) = given else { return };
     let is_whole = events.iter().any(|event| id(event) == given);
@@ -249,7 +249,7 @@ fn wanted(arguments: &DdosEditArgs, now: Timestamp) -> Result<DdosEdit> {
             return Err(error!(Usage, "`{flag}` cannot be made empty: the service ignores an empty text"));
         }
     }
-    // A service that keeps milliseconds would never have the nanoseconds of now.
+    // Whole seconds: a service that stores milliseconds would never return the nanoseconds of now.
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     let end = arguments.end.as_deref().map(|text| time::read("--end", text, now)).transpose()?;
     Ok(DdosEdit {
@@ -259,7 +259,7 @@ fn wanted(arguments: &DdosEditArgs, now: Timestamp) -> Result<DdosEdit> {
     })
 }
 
-/// Refuses an end before the start; the prompt comes later.
+/// Rejects an end before the start, before the prompt is shown.
 fn sensible(wanted: &DdosEdit, event: &DdosEvent) -> Result<()> {
     let time = |text: &Option<String>| text.as_deref()?.parse::<Timestamp>().ok();
     match (time(&event.start_time), time(&wanted.end_time)) {

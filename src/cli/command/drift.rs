@@ -88,13 +88,13 @@ async fn one(arguments: &DriftArgs, context: &Context, shard: Option<Shard>) -> 
     Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
 
-/// How the report is drawn, with the command that makes the same check, but for what it keeps of it.
+/// How the report is rendered, with the command that repeats the check without recording anything.
 fn report_view(arguments: &DriftArgs, context: &Context, view: TextView) -> TextView {
     let command = format!("trueup drift {}{}", view.call, context.call.flags("unmanaged acknowledged shard live"));
     TextView { budget: Some(arguments.files.budget), command, ..view }
 }
 
-/// Checks every stack, whatever happens to the others.
+/// Checks every stack, even if others fail.
 async fn several(
     arguments: &DriftArgs,
     context: &Context,
@@ -138,8 +138,8 @@ async fn several(
     Ok(status)
 }
 
-/// Checks one stack; returns how its report is drawn as well. Each of several has its own drift state, a file of the directory that the call names, and keeps its
-/// acknowledgements beside its definitions.
+/// Checks one stack; also returns how its report is rendered. Each of several stacks has its own drift state, a file in
+/// the directory that the call names, and its acknowledgements beside its definitions.
 async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Member>) -> Result<(TextView, Check)> {
     let (context, stack) = (session.stack.context, &session.stack);
     let (state, acknowledged) = (arguments.drift_state.clone(), arguments.acknowledged.clone());
@@ -161,7 +161,7 @@ async fn check(arguments: &DriftArgs, session: Session<'_>, member: Option<&Memb
         None => DriftState::default(),
     };
     let elsewhere = &stack.loaded.namespaces() - &session.namespaces();
-    // Whatever is done to live from then on comes after what this check sees.
+    // Changes to live from this time on are not part of this check.
     let now = session.began;
     let mut plan = session.differences(Some(&drift_state)).await?;
     session.locate(&mut plan);
@@ -204,7 +204,7 @@ fn acknowledgements(path: &Path, loaded: &Loaded) -> Result<Acknowledgements> {
         if reason.trim().is_empty() {
             return Err(error!(Invalid, "the `reason` for `{object}` in `{path}` is empty"));
         }
-        // The file may be that of several stacks.
+        // Several stacks may share the file.
         let is_own = namespaces.contains(&object.namespace);
         if let Some(name) = environment.as_ref().filter(|name| is_own && !environments.contains_key(*name)) {
             let what = "which the settings do not have";

@@ -87,12 +87,12 @@ fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<E
 
 /// Where the settings are from: all, or those with these keys in their path.
 fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Result<Explanation> {
-    /// The word for all of them.
+    /// The argument that means all settings.
     const ALL: &str = "settings";
     let path: Vec<&str> = asked.split('.').filter(|part| !part.is_empty() && asked != ALL).collect();
     let known = config::setting_paths();
     let is_meant = |set: &[&str]| path.is_empty() || set.windows(path.len()).any(|part| part == path);
-    // Of all only what is set is shown. What is below a setting with a default has its own where that one is set.
+    // For all settings, only those that are set are shown. Settings inside one with a default have their own defaults.
     let defaults = known.iter().rev().filter(|_| !path.is_empty());
     let defaults = defaults.filter_map(|(path, default)| Some((path.as_slice(), (*default)?)));
     let (mut settings, config) = values(context, arguments.directory.as_deref().unwrap_or(Path::new(".")), defaults)?;
@@ -113,7 +113,7 @@ fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Resul
     Ok(Explanation { environment: context.global.env.clone(), settings: Some(settings), ..Explanation::default() })
 }
 
-/// The error of what is neither a setting nor a kind.
+/// The error for a name that is neither a setting nor a kind.
 fn unknown(asked: &str, known: &[&Vec<&str>]) -> CommandError {
     let settings: Vec<String> = known.iter().map(|path| path.join(".")).collect();
     let (first, below) = asked.split_at(asked.find('.').unwrap_or(asked.len()));
@@ -124,7 +124,7 @@ fn unknown(asked: &str, known: &[&Vec<&str>]) -> CommandError {
         .hint("to list the kinds: trueup kinds; the settings: trueup schema --of config")
 }
 
-/// What is in force in the environment of the call, with the layers that set it, or of these defaults; and the configuration.
+/// The settings in force in the call's environment, with their layers, or these defaults; and the configuration.
 fn values<'d>(
     context: &Context,
     directory: &Path,
@@ -153,7 +153,7 @@ fn values<'d>(
     }
     for (path, value) in policy::limits(context, &config) {
         let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-        // A gate that the settings write as one word is its mode.
+        // If a gate is one word in the settings, that word is its mode.
         if let Some(gate) = explained.iter_mut().find(|setting| path.len() == 3 && path[..2] == setting.path) {
             gate.path.push("mode".to_owned());
         }
@@ -167,7 +167,7 @@ fn values<'d>(
     Ok((explained, config))
 }
 
-/// Puts a value over what the layers set.
+/// Overrides what the layers set.
 fn put(explained: &mut Vec<ExplainedSetting>, path: Vec<String>, value: Json, layer: LayerName) {
     match explained.iter().position(|setting| setting.path == path) {
         Some(at) => {
@@ -178,7 +178,7 @@ fn put(explained: &mut Vec<ExplainedSetting>, path: Vec<String>, value: Json, la
     }
 }
 
-/// Names the file of a place as it can be opened from the working directory.
+/// Makes the file of a location relative to the working directory.
 fn show(place: &mut SourceLocation, prefix: &str) {
     place.file.insert_str(0, prefix);
 }

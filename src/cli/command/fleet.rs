@@ -1,5 +1,5 @@
-//! `fleet report`: the checks of several files as one report, such as those of the shards of a fleet. Only files are read, and
-//! what is wrong with one of them is a part of the report.
+//! `fleet report`: merges the checks of several files, such as those of the shards of a fleet, into one report. It
+//! reads only files, and reports what is wrong with one of them.
 
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ impl Execute for FleetSubcommand {
     }
 }
 
-/// The file itself, or the files below a directory that may be checks; what cannot be listed, with the reason.
+/// The file itself, or the files below a directory that may be checks; for an entry that cannot be listed, the reason.
 fn files(path: &Path) -> Vec<(PathBuf, Option<String>)> {
     if !path.is_dir() {
         return vec![(path.to_owned(), None)];

@@ -25,7 +25,7 @@ pub struct GetArgs {
     #[command(flatten)]
     pub columns: ColumnArgs,
     /// Output format
-    // Elsewhere `-o` is a file; people of kubectl type it here all the same.
+    // Elsewhere `-o` names a file, but kubectl users give it a format here.
     #[arg(long, short_alias = 'o', alias = "output", value_name = "FORMAT", default_value = "table", value_parser = formats(Format::OF_ENDPOINTS))]
     pub format: Format,
     #[command(flatten)]
@@ -52,7 +52,7 @@ impl Execute for GetArgs {
             && self.format != Format::Json
             && live.lists.values().any(|read| read.items().is_some())
         {
-            // The service answers the same for a namespace that it does not have.
+            // The service gives the same answer for a namespace that does not exist.
             let names: Vec<String> = wanted.namespaces.iter().map(ToString::to_string).collect();
             let message = format!("Nothing is in {}, or there is no such namespace.", names.join(", "));
             context.output.message(&message);
@@ -73,12 +73,12 @@ impl Execute for GetArgs {
     }
 }
 
-/// The kind that a word names, as kubectl takes it: also in the plural.
+/// The kind that a word names; as in kubectl, the word may be a plural.
 fn kind_of(word: &str) -> Option<KindName> {
     KindName::find(word).or_else(|| KindName::find(word.strip_suffix('s')?))
 }
 
-/// How the objects of a kind are asked for.
+/// How to name the objects of a kind.
 fn of_kind(kind: KindName) -> String {
     format!("the objects of that kind in a namespace are `{kind}:NAMESPACE`")
 }
@@ -87,13 +87,13 @@ fn of_kind(kind: KindName) -> String {
 struct Wanted {
     /// The namespaces to read.
     namespaces: BTreeSet<Namespace>,
-    /// The lists to read, and whether their kind is named: a `*` asks for what the service offers.
+    /// The lists to read, and whether the call names their kind: `*` means the kinds that the service offers.
     scopes: BTreeMap<Scope, bool>,
-    /// Objects that are named whole, which must exist.
+    /// Objects that are named without a glob, so they must exist.
     named: BTreeSet<Key>,
     /// What the arguments name.
     places: Selection,
-    /// What the filters choose of it.
+    /// What the filters choose among them.
     filters: Selection,
 }
 
@@ -105,7 +105,7 @@ impl Wanted {
         };
         let is_beside = |name: &&Namespace| !given.is_empty() && !given.iter().any(|text| is_in(text, name));
         if let Some(name) = arguments.filter.namespace.iter().find(is_beside) {
-            // As kubectl takes it.
+            // For kubectl, the word after `--namespace` is a kind or an object of it.
             let hint = match given.as_slice() {
                 [word] if !word.contains([':', '/']) => match kind_of(word) {
                     Some(kind) => format!("did you mean `{kind}:{name}`?"),
@@ -117,7 +117,7 @@ impl Wanted {
         }
         let of_stack = config.kinds_with_endpoint();
         let (mut namespaces, mut scopes, mut named) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
-        // Several arguments add up.
+        // Several arguments form a union.
         let mut places = FilterArgs::default();
         for text in &arguments.endpoints {
             let (kind, place) = text.split_once(':').unwrap_or(("endpoint", text));
@@ -151,7 +151,7 @@ impl Wanted {
             scopes = Scope::each(&namespaces, &of_stack).map(|scope| (scope, true)).collect();
         }
         if arguments.endpoints.iter().all(|text| !text.contains('/')) {
-            // Whole lists leave everything in, so that one without objects is no mistake.
+            // Whole lists need no filter, so that an empty one is not an error.
             places.only.clear();
         }
         let (places, filters) = (stack::selection(&places)?, stack::selection(&arguments.filter)?);
@@ -165,7 +165,7 @@ impl Wanted {
         live.items().map(|(_, item)| item).filter(is_selected).collect()
     }
 
-    /// Every endpoint that is named exists, and every filter matches something, as far as the reads show.
+    /// Checks that every named object exists and every filter matches something, as far as lists could be read.
     fn found(&self, context: &Context, live: &Live, items: &[&LiveItem]) -> Result<()> {
         for key in &self.named {
             let Some(items) = live.lists[&key.into()].items() else { continue };
@@ -184,7 +184,7 @@ impl Wanted {
         if live.unknown().next().is_some() {
             return Ok(());
         }
-        // Where something is shown, an argument may match nothing.
+        // If something is shown, an argument may match nothing.
         let of_places = || stack::unmatched_live(&self.places, live).filter(|_| items.is_empty());
         let together = || (items.is_empty() && live.items().next().is_some()).then_some(UnmatchedFilter::Together);
         let unmatched = stack::unmatched_live(&self.filters, live).or_else(of_places).or_else(together);

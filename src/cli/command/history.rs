@@ -37,7 +37,7 @@ fn kept(text: &str) -> Result<PruneRuns, &'static str> {
         Some(days) => days.parse().map(PruneRuns::Days).ok(),
         None => text.parse().map(PruneRuns::Newest).ok(),
     };
-    // A variable that is empty or wrong must not remove what every rollback needs.
+    // An empty or wrong shell variable must not remove the runs that rollbacks need.
     let kept = kept.filter(|kept| !matches!(kept, PruneRuns::Newest(0) | PruneRuns::Days(0)));
     kept.ok_or("give a number of runs, such as 100, or of days, such as 90d: at least 1")
 }
@@ -73,7 +73,7 @@ impl Execute for HistoryArgs {
         let report = HistoryReport { runs: &history.runs, unreadable: &unreadable, proposed: &proposed };
         context.output.report(&report, self.format);
         if history.runs.is_empty() && self.format == Format::Text {
-            // A mistyped place has none, either.
+            // A mistyped location contains no runs either, so name it.
             context.output.message(&format!("Runs are looked for in {}.", store.place().display()));
         }
         Ok(ExitStatus::Done)
@@ -99,7 +99,7 @@ fn since(keep: PruneRuns, context: &Context) -> Retention {
         PruneRuns::Days(days) => {
             let span = jiff::SignedDuration::from_hours(i64::from(days) * 24);
             let now = context.environment.now();
-            // No run is as old as the first time that there is.
+            // A span that reaches before the earliest representable time removes no run.
             Retention::Since { time: now.checked_sub(span).unwrap_or(jiff::Timestamp::MIN), now }
         }
     }

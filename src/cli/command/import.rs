@@ -1,4 +1,4 @@
-//! `import`: objects that another tool manages, as definitions. Nothing is asked of the service.
+//! `import`: writes objects that another tool manages as definitions, without asking the service.
 
 use crate::cli::command::prelude::*;
 use crate::cli::definition::{self, DefinitionOptions};
@@ -34,7 +34,7 @@ pub struct TerraformArgs {
 
 /// The state that Terraform keeps in the directory of a configuration.
 const STATE: &str = "terraform.tfstate";
-/// How to get it, also where it is kept elsewhere.
+/// How to get it, also from a remote backend.
 const STATE_HINT: &str = "get the state with: terraform state pull > terraform.tfstate";
 /// The end of a file with configuration in JSON syntax.
 const JSON_SYNTAX: &str = ".tf.json";

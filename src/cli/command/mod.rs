@@ -39,7 +39,7 @@ use crate::cli::{Context, ExitStatus, Result};
 use crate::file::FileMode;
 use crate::report::Format;
 
-/// What most commands need, as the commands of cargo have it.
+/// What most commands import, as in cargo.
 mod prelude {
     pub(super) use clap::{Args, Subcommand, ValueEnum};
     pub(super) use clap_complete::engine::ArgValueCompleter;
@@ -92,15 +92,15 @@ pub struct Arguments {
     pub global: GlobalArgs,
 }
 
-/// Those that every command has.
+/// The ids of the global options that every command uses.
 const OUTPUT: &str = "color quiet";
 
-/// What the program has to know of a command beside its arguments.
+/// How a command runs, beside its arguments.
 pub trait Execute {
     /// The global options that it uses.
     const GLOBALS: GlobalOptions = None;
-    /// Whether it can be ended at any time while no run of it has begun: it only reads until then, and does not wait for an
-    /// interrupt itself.
+    /// Whether an interrupt may end it at any time before a run begins: until then it only reads, and it does not wait
+    /// for an interrupt itself.
     const ENDS_ON_INTERRUPT: bool = false;
 
     /// Runs the command.
@@ -130,7 +130,7 @@ macro_rules! commands {
                 }
             }
 
-            /// The ids of the global options that the command of this name uses; nothing where that is all of them.
+            /// The ids of the global options that the command of this name uses; `None` if it uses all.
             pub fn globals(command: &str) -> Option<Vec<&'static str>> {
                 let groups = match command {
                     $(_ if command.eq_ignore_ascii_case(stringify!($name)) => <$arguments>::GLOBALS?,)+
@@ -181,7 +181,7 @@ impl Command {
         matches!(self, Command::Apply(_) | Command::Rollback(_) | Command::Move(_))
     }
 
-    /// What it promises, if it does: by its `--format`, unless its report goes to a file.
+    /// The output that the `--format` promises, unless the report goes to a file.
     pub fn promised(&self, matches: &ArgMatches) -> Option<Promise> {
         let reports_to_file = matches!(self, Command::Drift(_) | Command::Fleet(_));
         let is_in_file = reports_to_file && matches.ids().any(|id| id == "output");
@@ -194,8 +194,8 @@ impl Command {
         }
     }
 
-    /// The files in which the call wants the document of its run or check: where it ends without one, its error is there, so
-    /// that the document of an earlier call does not pass for its.
+    /// The files in which the call wants the document of its run or check. If the call ends without one, its error goes
+    /// there, so that the document of an earlier call is not mistaken for it.
     pub fn promised_files(&self, matches: &ArgMatches) -> Vec<(PathBuf, FileMode)> {
         let (mode, output) = match self {
             Command::Drift(drift) => {
@@ -218,7 +218,7 @@ pub fn line() -> clap::Command {
 /// The command line, for completions and the manual: each command with the global options that it uses.
 pub fn described() -> clap::Command {
     let mut command = line();
-    // Only then are the global options in every command.
+    // A built command has the global options in every subcommand.
     command.build();
     let globals: Vec<String> =
         command.get_arguments().filter(|arg| arg.is_global_set()).map(|arg| arg.get_id().to_string()).collect();

@@ -76,7 +76,7 @@ struct Stacks<'a> {
     globs: &'a [String],
     from: String,
     to: String,
-    /// The one of the directory is the one that gets the endpoints.
+    /// Whether the stack of the directory is the one that gets the objects.
     gets: bool,
 }
 
@@ -108,11 +108,11 @@ impl<'a> Stacks<'a> {
         if self.gets { &self.from } else { &self.to }
     }
 
-    /// What the call allows by being made: to take from another stack. To give away needs nothing.
+    /// What the call allows implicitly: taking objects from another stack. Giving them away needs no consent.
     fn consents(&self) -> Vec<String> {
         let all = ["*".to_owned()];
         let globs = if self.globs.is_empty() { all.as_slice() } else { self.globs };
-        // A name without a kind is one of every kind in a filter, and that of an endpoint in a consent.
+        // A name without a kind means every kind in a filter, but an endpoint in a consent.
         let is_name = |glob: &str| !glob.contains(':') && Key::parse(glob).is_ok();
         let consent = |glob: &String| format!("foreign-stack={}{glob}", if is_name(glob) { "*:" } else { "" });
         globs.iter().filter(|_| self.gets).map(consent).collect()
@@ -130,7 +130,7 @@ impl<'a> Stacks<'a> {
         }
         let named = self.globs.iter().filter_map(|glob| KindName::find(glob.split_once(':')?.0));
         let kinds = sides.iter().flatten().flat_map(|loaded| loaded.kinds()).chain(named).collect();
-        // Those of both stacks and those that the globs name, as far as the globs reach them.
+        // The namespaces of both stacks and those in the globs, where the globs can match objects.
         let named = self.globs.iter().map(|glob| glob.split_once(':').map_or(&**glob, |(_, place)| place));
         let named = named.filter_map(|place| Namespace::parse(place.split_once('/')?.0).ok());
         let of_sides = sides.iter().flatten().flat_map(|loaded| loaded.namespaces());
@@ -159,7 +159,7 @@ impl<'a> Stacks<'a> {
     }
 }
 
-/// Another stack of the same repository, or why it is not found: what it defines is not known.
+/// Another stack of the same repository, or why it was not found and its definitions are unknown.
 type Neighbour = Result<Loaded, String>;
 
 /// The stack of this name in the repository of `beside`, which may be another environment of its directory.
@@ -170,7 +170,7 @@ fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
         let is_of_service = urls.is_none_or(|(one, other)| BaseUrl::is_same(one, other));
         is_of_service && config.stack.as_ref().is_some_and(|stack| stack.as_str() == name)
     };
-    // What cannot be read is not found.
+    // A stack that cannot be read counts as not found.
     let stacks = load::stacks_of_repository(&declared::top(&beside.root)).unwrap_or_default();
     let mut found = stacks.into_iter().flat_map(|directory| {
         let mut all = options_of(&directory, &given, is_it);
@@ -192,8 +192,8 @@ fn find(context: &Context, beside: &Loaded, name: &str) -> Result<Neighbour> {
     }
 }
 
-/// How a directory is loaded as the stack that `is_it`, with as much of what the call gives as its settings know: in the
-/// environment of the call or without any, else in each other one that is it. Settings that are wrong name no stack.
+/// The options to load a directory as the stack that `is_it`, with the variables of the call that its settings declare:
+/// in the environment of the call or without one, else in each other one that `is_it`. Invalid settings match none.
 fn options_of(directory: &Path, given: &LoadOptions, is_it: impl Fn(&Config) -> bool) -> Vec<LoadOptions> {
     let bare = LoadOptions { environment: None, variables: BTreeMap::new(), ..given.clone() };
     let Ok(config) = load::settings(directory, &bare) else { return Vec::new() };

@@ -65,7 +65,7 @@ impl Execute for PlanArgs {
         }
         answer(self, context, &plan, TextView { waves: self.order, ..session.view() });
         let status = status(&plan, self.detailed_exitcode);
-        // The program ends here: to free ten thousand endpoints first is a twentieth of its time.
+        // The program ends here; freeing ten thousand endpoints first would take a twentieth of its time.
         std::mem::forget((session.stack.loaded, plan));
         Ok(status)
     }
@@ -90,7 +90,7 @@ fn whole(context: &Context, view: TextView) -> TextView {
     TextView { command: format!("trueup plan {}{flags}", view.call), ..view }
 }
 
-/// Plans every stack, whatever happens to the others.
+/// Plans every stack, even if others fail.
 async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
     let output = directory(arguments.output.as_deref())?;
     let is_one_environment = targets.iter().all(|target| target.environment.is_none());
@@ -122,7 +122,8 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     Ok(status)
 }
 
-/// Saves the plan of one of several stacks. Where it has none, that of an earlier call is removed, so that it is not applied instead.
+/// Saves the plan of one of several stacks. If there is none, removes that of an earlier call, so that it is not
+/// applied.
 fn save(member: &Member, directory: &Path, made: &StackResult<(TextView, Plan)>) -> Result<()> {
     let path = member.plan_in(directory);
     let Ok((view, plan)) = made else { return file::remove(&path) };
@@ -139,8 +140,8 @@ fn save(member: &Member, directory: &Path, made: &StackResult<(TextView, Plan)>)
     Ok(())
 }
 
-/// The directory in which the plans of several stacks are saved: each is applied with the settings of its own stack, so
-/// that each is a file.
+/// The directory in which the plans of several stacks are saved: each is a file of its own, because an apply uses the
+/// settings of its stack.
 fn directory(output: Option<&Path>) -> Result<Option<&Path>> {
     let is_file = |path: &&Path| !path.is_dir() && (path.exists() || path.extension().is_some_and(|end| end == "json"));
     let Some(path) = output.filter(is_file) else { return Ok(output) };

@@ -77,14 +77,14 @@ impl Execute for PullArgs {
             context.output.message(&message);
         }
         target.summarise(context, "Pulled", &pulled, written);
-        // Settings may list what only another service offers.
+        // The settings may list kinds that only another service offers.
         let is_asked = named.is_empty() || !self.kind.is_empty();
         Ok(if unwritable == 0 && (unread.is_empty() || !is_asked) { ExitStatus::Done } else { ExitStatus::Partly })
     }
 }
 
-/// Nothing is written where what was asked for could not be read. What is left out is returned, to be reported: with `every`
-/// kind asked for, those that the token may not read, else what the service does not offer of those that are named.
+/// Fails if a requested list could not be read. Returns messages about what is left out: with `every` kind, the lists
+/// of other kinds than endpoints that could not be read, else what the service does not offer.
 fn complete(live: &Live, every: bool) -> Result<Vec<String>> {
     let is_offered = |scope: &Scope| !matches!(live.lists[scope], ListRead::NotOffered);
     let (left_out, needed): (Vec<_>, Vec<_>) = (live.unknown().filter(|(scope, _)| !every || is_offered(scope)))
@@ -102,8 +102,8 @@ fn empty(live: &Live) -> BTreeSet<&Namespace> {
     namespaces
 }
 
-/// The files of what is live, and how many endpoints no file can describe. What has another owner, is about to go, or is
-/// left out by the settings is not missing.
+/// The files of the live objects, and the number of those that no file can describe. Objects that have another owner,
+/// are being deleted, or are excluded by the settings do not count.
 fn pulled(
     context: &Context,
     (live, selection): (&Live, &Selection),
@@ -119,7 +119,7 @@ fn pulled(
                 continue;
             }
         };
-        // What the service makes of an object is there again with the object.
+        // The service creates this object again when it gets the object that owns it.
         if object.owner_view.as_ref().and_then(RelatedObject::key).is_some_and(|owner| live.item(&owner).is_some()) {
             made += 1;
             continue;

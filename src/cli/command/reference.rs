@@ -37,7 +37,7 @@ pub struct KindsArgs {
     pub format: Format,
 }
 
-/// The parser of what has a schema.
+/// The parser of the names that have a schema.
 fn schema_kinds() -> impl TypedValueParser<Value = SchemaKind> {
     let of = |kind: &SchemaKind| kind.names().iter().map(|name| (*name, kind.title())).collect::<Vec<_>>();
     let values = SchemaKind::ALL.iter().flat_map(of).map(|(name, title)| PossibleValue::new(name).help(title));
@@ -121,7 +121,7 @@ impl Execute for ManArgs {
 
 /// Writes the manual page of a command, and those of its own commands after it.
 fn manual(command: clap::Command, name: &str, page: &mut Vec<u8>) -> std::io::Result<()> {
-    // What is not on the short page of help has no words otherwise.
+    // Otherwise the manual has no text for options that the short help hides.
     let command = command.mut_args(|arg| arg.hide_short_help(false));
     clap_mangen::Man::new(command.clone().display_name(name)).render(page)?;
     let inner = command.get_subcommands().filter(|inner| inner.get_name() != "help");

@@ -66,11 +66,11 @@ impl Execute for RollbackArgs {
         session::refer(&source, &mut plan, &allow, &referrers).await;
         plan.source.environment = match &record.header.in_force {
             Some(_) => record.header.plan.source.environment.clone(),
-            // A run of an earlier version does not say.
+            // A run of an earlier version does not record its environment.
             None => context.global.env.clone(),
         };
         policy::permits_changes(context, &config, &plan, &[]).await?;
-        // What the settings of this call forbid, the plan says, and not its apply alone.
+        // The plan, not only its apply, reports what the settings of this call forbid.
         plan.settings.safeguards = plan.settings.safeguards.stricter(&config.safeguards);
         plan.guard();
         plan.consent(&allow, context.environment.person().as_deref());
@@ -85,7 +85,7 @@ impl Execute for RollbackArgs {
     }
 }
 
-/// A run that has not ended, once it is known not to be in progress: else a part of what it does would be undone.
+/// Reads an open run again once it is certain that it is not in progress: else its later changes would not be undone.
 async fn over(context: &Context, record: RunRecord) -> Result<RunRecord> {
     let (output, host) = (context.output.clone(), context.environment.host().map(str::to_owned));
     let read = settings::ask_state(context, move |store| {

@@ -44,7 +44,7 @@ pub struct SandboxArgs {
 }
 
 impl Execute for SandboxArgs {
-    // Its own `--log` has the id of the global one.
+    // Its own `--log` has the same id as the global option.
     const GLOBALS: GlobalOptions = Some(&["token_file log"]);
 
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
@@ -58,7 +58,7 @@ impl Execute for SandboxArgs {
         if self.reset {
             return reset(context);
         }
-        // No output of the call by its id, which is that of the global one.
+        // `check_outputs` leaves out `--log`, because the global option has the same id.
         (self.log.iter()).try_for_each(|log| context.call.check_output(Path::new(log), &context.environment))?;
         let given = token::of_sandbox(context)?;
         given.as_deref().map(Secret::new).transpose().with_status(ExitStatus::Invalid)?;
@@ -75,7 +75,7 @@ impl Execute for SandboxArgs {
         }
         let running = sandbox::start(options).await.with_status(ExitStatus::Failed)?;
         let mut interrupted = std::pin::pin!(interrupt::interrupted());
-        // Signals are awaited from now on: a reader of the address may send one.
+        // Wait for signals from now on: a process that reads the address may send one.
         let is_interrupted = futures_util::poll!(interrupted.as_mut()).is_ready();
         let base_url = running.base_url();
         // Without its address, the service is of no use.
@@ -103,7 +103,7 @@ fn reset(context: &Context) -> Result<ExitStatus> {
         }
         opened => opened.with_status(ExitStatus::Failed)?,
     };
-    // Whichever process uses it has it locked.
+    // A process that uses the file has locked it.
     if let Err(TryLockError::WouldBlock) = opened.try_lock() {
         return Err(CommandError::new(ExitStatus::Failed, StoreError::InUse(path)));
     }
@@ -124,7 +124,7 @@ fn greeting(base_url: &str, token: Option<&str>) -> String {
 fn tenant(path: &Path, context: &Context) -> Result<Tenant> {
     let text = file::read_yaml(path, limit::SETTINGS)?;
     Tenant::read(&text, context.environment.now()).map_err(|text| {
-        // Each rule that it breaks has a line.
+        // The error has a line for each rule that the file breaks.
         let (what, rules) = text.split_once('\n').unwrap_or((&text, ""));
         error!(Invalid, "cannot use the tenant file `{}`: {what}", path.display())
             .hint_each(rules.lines().map(str::trim))

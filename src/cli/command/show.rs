@@ -30,7 +30,7 @@ pub struct ShowArgs {
     pub budget: usize,
 }
 
-/// What has columns.
+/// How to get a table, which `--columns` needs.
 const TABLE: &str = "show a snapshot as text";
 
 impl Execute for ShowArgs {
@@ -39,7 +39,7 @@ impl Execute for ShowArgs {
     async fn execute(&self, context: &Context) -> Result<ExitStatus> {
         let path = self.what.as_path();
         match path.metadata() {
-            // A pipe is one as well.
+            // A pipe counts as a file.
             Ok(found) if !found.is_dir() => file(self, context, path)?,
             _ => recorded(self, context)?,
         }
@@ -58,7 +58,7 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<()> {
             if arguments.format == Format::Prometheus {
                 return Err(no_format("a plan", arguments.format, "text, json, markdown, html, github, sarif"));
             }
-            // A pipe is empty for the apply that would be proposed.
+            // A pipe would be empty when the proposed apply reads it.
             let saved = Some(path).filter(|path| path.is_file());
             show_plan(arguments, context, &plan, saved, settings::of_recorded(context, &plan, None));
         }
@@ -110,7 +110,7 @@ fn recorded(arguments: &ShowArgs, context: &Context) -> Result<()> {
 
 fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option<&Path>, flags: String) {
     let what = safe::shell(&arguments.what.to_string_lossy());
-    // The plan of a run was applied: no report proposes that again.
+    // The plan of a run was already applied, and that of a pipe cannot be read again: propose no apply.
     let is_applied = saved.is_none();
     let view = TextView {
         flags,

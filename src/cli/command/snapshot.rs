@@ -37,7 +37,7 @@ pub struct SnapshotArgs {
 }
 
 impl SnapshotArgs {
-    /// Whether all that a plan of the stack compares is read: of other namespaces or kinds it may lack some.
+    /// Whether the snapshot covers all that a plan of the stack compares; with other namespaces or kinds it may not.
     fn is_of_stack(&self) -> bool {
         self.namespace.is_empty() && self.kind.is_empty()
     }
@@ -58,7 +58,7 @@ impl Execute for SnapshotArgs {
     }
 }
 
-/// Writes a file for each stack, whatever happens to the others.
+/// Writes a file for each stack, even if others fail.
 async fn several(arguments: &SnapshotArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus> {
     if !arguments.namespace.is_empty() {
         return Err(targets::for_one("--namespace").hint("each stack names its own under `namespaces:`"));
@@ -97,7 +97,7 @@ async fn several(arguments: &SnapshotArgs, context: &Context, targets: Vec<Targe
     let call = targets::call(context);
     let directory = arguments.output.display().to_string();
     context.output.answer_line(&format!("{written} of {} stacks written.", members.len()));
-    // A plan of the others would take what an earlier call wrote of the failed ones.
+    // After a failure, a plan would use files that an earlier call wrote for the failed stacks.
     if status == ExitStatus::Done && written > 0 && arguments.is_of_stack() {
         context.output.answer_line(&format!("Next:  trueup plan {call} --live {}", safe::shell(&directory)));
     }

@@ -91,7 +91,7 @@ impl Execute for StacksListArgs {
     }
 }
 
-/// Refuses directories that a forge would expand, or could not name.
+/// Rejects directories whose names a forge would expand or cannot contain.
 fn check_matrix(list: &StackList) -> Result<()> {
     let names: Vec<String> = list.outside_of_matrix().map(|name| format!("`{name}`")).collect();
     if names.is_empty() {
@@ -101,8 +101,8 @@ fn check_matrix(list: &StackList) -> Result<()> {
         .hint("rename it: forges expand `$`, and control and invisible characters are not part of a name"))
 }
 
-/// The stack with those of its environments whose labels meet the selector, if any do. One whose settings cannot be read
-/// stays.
+/// The stack with those of its environments whose labels meet the selector, if any do. A stack with unreadable settings
+/// is kept.
 fn selected(selector: &Selector, mut stack: StackEntry) -> Option<StackEntry> {
     let meets = |stack: &StackEntry, environment: Option<&str>| {
         let labels = stack.labels(environment);

@@ -54,7 +54,7 @@ fn status(checked: &Validation) -> ExitStatus {
 
 fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Validation> {
     let checked = match format {
-        // People read the problems on stderr, drawn as a compiler draws them.
+        // As text, the problems go to stderr, rendered as by a compiler.
         Format::Text => Ok(stack::open(context, scope)?),
         _ => stack::check(context, scope)?,
     };

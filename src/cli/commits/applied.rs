@@ -1,6 +1,6 @@
-//! What is known of a stack's past besides what the service shows: from git and the commits that live
-//! objects name, from the drift state of the call, and from the runs of the state store. It is asked only
-//! where something is missing.
+//! What is known of a stack's past besides what the service shows: from git and the commits that live objects name,
+//! from the drift state of the call, and from the runs of the state store. It is read only if a defined object is
+//! missing.
 
 use std::cell::OnceCell;
 
@@ -15,17 +15,17 @@ use crate::load::{Loaded, WantedKeys};
 use crate::model::RunId;
 use crate::plan::NamedCommits;
 
-/// Lines of history, none of which leads to another, whose definitions are loaded.
+/// The maximum number of unrelated lines of history whose definitions are loaded.
 const MOST_LINES: usize = 4;
-/// Commits after the one that was applied whose definitions are loaded.
+/// The maximum number of commits after the applied one whose definitions are loaded.
 const MOST_LATER: usize = 50;
 
 /// Decides for every definition that is missing live whether it was deleted outside. `commits` are
 /// those that the live objects of the stack name.
 ///
-/// What git decides does not depend on the machine, but for one thing: that trueup itself deleted an endpoint, or could
-/// not create it, only its runs know, and then nothing was deleted outside. A drift state is part of the call, so what it
-/// knows always counts.
+/// What git decides does not depend on the machine, with one exception: only the recorded runs know that trueup itself
+/// deleted an endpoint, or could not create it, so that it was not deleted outside. A drift state is part of the call,
+/// so it always counts.
 ///
 /// # Errors
 /// The state directory cannot be read.
@@ -44,26 +44,26 @@ pub async fn judge_missing(
     let seen = missing.iter().filter(|key| last_seen(key).is_some()).cloned().collect();
     let history = applied_definitions(stack, commits, (&missing, &seen));
     let owner = settings::run_owner(context, plan.stack.clone(), plan.service.base_url.clone());
-    // Whichever environment it was that took it away.
+    // In any environment: another one may have deleted the object.
     let owner = RunOwner { environment: None, ..owner };
     let past = |key: &Key| match &history {
         Ok(history) => history.past(key),
         Err(reason) => GitPast::Unknown(reason.clone()),
     };
     let depends_on_runs = |key: &Key| last_seen(key).is_some() || !matches!(past(key), GitPast::NotDefined { .. });
-    // Without a place for a state directory, the machine keeps nothing.
+    // Without a state directory, this machine has no runs.
     let may_have_runs = settings::named_state(context).is_some() || context.environment.state_directory().is_some();
-    // The journal of a long time is much to read.
+    // A long journal takes long to read, so read it only if it can matter.
     let actions = match may_have_runs && missing.iter().any(depends_on_runs) {
         true => settings::ask_state(context, move |store| journal::last_actions(store, &owner)).await?,
         false => Ok(LastActions::default()),
     };
     let LastActions { of: actions, unread } =
         actions.map_err(|error| settings::store_failed(context, error).hint("nothing was sent"))?;
-    // Before a first apply nothing can have been deleted: only a check says that it cannot decide.
+    // Before a first apply nothing can have been deleted, so only a check notes that it cannot decide.
     let is_noted = check.is_some() || !commits.is_empty();
     let taken = plan.source.snapshot.as_deref().and_then(|taken| taken.parse().ok()).unwrap_or(asked);
-    // What a run left in place after a snapshot was taken, or while the lists were read, need not be in them.
+    // What a run left in place after the snapshot was taken, or while the lists were read, may be missing in them.
     let is_shown = |last: &&LastAction| !last.left_in_place || last.ended <= taken;
     let unshown = OnceCell::new();
     plan.judge_missing(|key| {
@@ -86,8 +86,8 @@ pub async fn judge_missing(
     Ok(())
 }
 
-/// When the newest run began that a live object names with a commit, or the end of the second of the newest commit that changed
-/// the stack, if that is later.
+/// The later of two times: when the newest run began that a live object names with a commit, and the end of the second
+/// of the newest commit that changed the stack.
 fn unshown_until(stack: &Stack<'_>, commits: &NamedCommits) -> Option<Timestamp> {
     let run = commits.values().filter_map(|(_, last)| RunId::new(last)?.time()).max()?;
     let changed = || {
@@ -99,9 +99,9 @@ fn unshown_until(stack: &Stack<'_>, commits: &NamedCommits) -> Option<Timestamp>
 
 /// The definitions at the newest commits that live objects name.
 struct AppliedDefinitions {
-    /// The newest of each line of history, with what it defines.
+    /// The newest applied commit of each line of history, with what it defines.
     newest: Vec<AppliedCommit>,
-    /// The commit that the clone lacks, of several the one that was applied last, and when its last run began.
+    /// An applied commit that the clone lacks, the one applied last if there are several, and when its last run began.
     lacks: Option<(String, Timestamp)>,
     /// The missing endpoints that a later commit did not define, or why that is not known.
     removals: Result<BTreeMap<Key, Removal>, String>,
@@ -109,11 +109,11 @@ struct AppliedDefinitions {
 
 struct AppliedCommit {
     id: String,
-    /// When the first and the last of the runs that live objects name with it began.
+    /// When the first and the last of the runs began that live objects name with this commit.
     first: Timestamp,
     last: Timestamp,
     keys: BTreeSet<Key>,
-    /// The directory that the stack had, from the top of the repository.
+    /// The stack's directory in this commit, from the top of the repository.
     directory: String,
 }
 
@@ -128,7 +128,7 @@ impl AppliedDefinitions {
                 let removal = self.removals.as_ref().map(|removals| removals.get(key).cloned());
                 GitPast::NotDefined { applied: last, removal: removal.map_err(Clone::clone) }
             }
-            // What was applied last, or may have been, decides.
+            // The commit that was applied last decides, and the lacking one may be that.
             (having, Some((lacks, run))) if having.is_empty() || *run >= last => {
                 GitPast::Unknown(format!("the clone lacks the applied commit {}", short(lacks)))
             }
@@ -143,8 +143,8 @@ impl AppliedDefinitions {
     }
 }
 
-/// What was defined when the stack was last applied, as far as git shows it, or why it does not. Of what is missing, checks saw
-/// the second set.
+/// What was defined when the stack was last applied, or why git does not show it. `missing` contains all missing
+/// objects, then those of them that checks saw.
 fn applied_definitions(
     stack: &Stack<'_>,
     commits: &NamedCommits,
@@ -171,7 +171,7 @@ fn applied_definitions(
         let shallow = if repository.is_shallow() { "shallow " } else { "" };
         return Err(format!("the {shallow}clone lacks the applied commit {}: fetch the history", short(lacks)));
     }
-    // A shallow clone does not show which is the newest: then it has to be in each.
+    // A shallow clone does not show which commit is the newest: then an object has to be in each.
     let all: Vec<String> = known.keys().cloned().collect();
     let newest = repository.newest(&all).unwrap_or(all);
     if newest.len() > MOST_LINES {
@@ -193,8 +193,8 @@ fn applied_definitions(
     Ok(AppliedDefinitions { newest, lacks, removals })
 }
 
-/// The endpoints that a commit between the applied ones and the working tree's did not define, and an applied one or one
-/// between them did: an apply of it deleted them. What no applied one defines is pending, unless a check saw it.
+/// The endpoints that an applied commit, or one between it and the working tree, defined and a later one of these did
+/// not: an apply of that one deleted them. What no applied commit defines is pending, unless a check saw it.
 fn removals(
     stack: &Stack<'_>,
     repository: &Repository,
@@ -217,7 +217,7 @@ fn removals(
     Ok(removals)
 }
 
-/// What came after an applied commit, newest first.
+/// The commits after an applied one, newest first.
 struct LaterCommits<'r> {
     repository: &'r Repository,
     directories: BTreeSet<String>,
@@ -226,9 +226,9 @@ struct LaterCommits<'r> {
 
 struct LaterCommit {
     commit: HistoryCommit,
-    /// What it defines, where the stack was in it.
+    /// What it defines, if it contains the stack.
     keys: Option<BTreeSet<Key>>,
-    /// Those of them that have it in their past, once they were asked for.
+    /// The ids of the later commits that descend from it; computed on demand.
     followers: OnceCell<Result<BTreeSet<String>, String>>,
 }
 
@@ -244,8 +244,8 @@ impl<'r> LaterCommits<'r> {
         Ok(Self { repository, directories, commits: commits.into_iter().map(later).collect() })
     }
 
-    /// The newest commit that does not define an endpoint which was defined before it, and from when on it is defined again
-    /// behind every such commit.
+    /// The newest commit that does not define an endpoint which was defined before it, and since when all lines of
+    /// history after such commits define it again.
     fn removal(&self, key: &Key, is_applied: bool) -> Result<Option<Removal>, String> {
         let defines = |later: &LaterCommit| later.keys.as_ref().map(|keys| keys.contains(key));
         let mut found: Option<Removal> = None;
@@ -264,7 +264,7 @@ impl<'r> LaterCommits<'r> {
             // A branch that was merged may be older than what the other side removed.
             let back = self.commits.iter().filter(|later| followers.contains(&later.commit.id));
             let back = back.filter(|later| defines(later) == Some(true)).map(|later| later.commit.seconds).min();
-            // git counts seconds, by the clocks of several machines: what happened in this one may have come before it.
+            // Commit times are whole seconds of several clocks: an event in the same second may come first.
             let again = back.and_then(|back| Timestamp::from_second(back.max(one.commit.seconds) + 1).ok());
             match &mut found {
                 Some(newest) => {
@@ -276,7 +276,7 @@ impl<'r> LaterCommits<'r> {
         Ok(found)
     }
 
-    /// Whether a commit has one of these in its past that defines it.
+    /// Whether one of the `earlier` commits defines the endpoint and is an ancestor of `one`.
     fn follows(
         &self,
         one: &LaterCommit,
@@ -301,7 +301,7 @@ impl<'r> LaterCommits<'r> {
     }
 }
 
-/// Commits, each with what it defines, where the stack was in it.
+/// Commits, each with what it defines, if it contains the stack.
 type CommitDefinitions = Vec<(HistoryCommit, Option<BTreeSet<Key>>)>;
 
 /// The commits after the applied one that changed the stack in any directory that it had, newest first, and those
@@ -330,7 +330,7 @@ fn later_definitions(
                     Ok(Some(loaded.desired.definitions.into_keys().collect()))
                 }
                 Err(LookupError::Absent | LookupError::NoEnvironment { .. }) => Ok(None),
-                // With the variables, or by the trueup, of its time it may have loaded.
+                // With the variables or the trueup version of its time, it may have loaded.
                 Err(LookupError::Wrong(_)) => in_texts(repository, &step.id, &directories, missing).map(Some),
                 Err(error) => Err(error),
             };
@@ -363,9 +363,9 @@ fn in_texts(
     Ok(found)
 }
 
-/// Lets the ownership annotations that an apply of `plan` writes name the commit of the definitions: that of the
-/// working tree, where it has the very definitions that are applied and no filter leaves a change out. Where it is not
-/// known to have them, the plan names no commit either.
+/// Lets the ownership annotations that an apply of `plan` writes name the commit of the working tree, if it has exactly
+/// the applied definitions and no filter leaves a change out. If the commit is not known to have them, the plan names
+/// no commit either.
 pub fn stamp(stack: &Stack<'_>, plan: &mut Plan) {
     let Some(head) = plan.source.commit.clone().filter(|_| !plan.changes.is_empty()) else { return };
     let Ok(repository) = stack.repository.open() else { return };

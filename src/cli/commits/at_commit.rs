@@ -11,7 +11,7 @@ use crate::load::{Diagnostics, Loaded, SourceFile, StackFile, UndefinedEnvironme
 /// The name of the settings file.
 const SETTINGS: &str = load::config::FILE;
 
-/// What is known of a commit.
+/// The result of a lookup.
 pub type Result<T, E = LookupError> = std::result::Result<T, E>;
 
 /// Why the definitions at a commit are not known.
@@ -34,7 +34,7 @@ pub enum LookupError {
     /// The stack, or a definition, could have been in several places.
     #[error("{what} is ambiguous: {}", quoted(.places))]
     Ambiguous {
-        /// What was moved, and what it is that is not known of it.
+        /// What was moved, and which fact about it is unknown.
         what: String,
         /// The paths from the repository's top.
         places: Vec<String>,
@@ -55,7 +55,7 @@ pub enum LookupError {
     /// Its settings did not have the environment.
     #[error("its settings do not define the environment `{environment}`")]
     NoEnvironment {
-        /// As it was given.
+        /// Its name.
         environment: String,
     },
 }
@@ -64,10 +64,10 @@ fn quoted(places: &[String]) -> String {
     places.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// What a commit knows of a stack: where it was, if it or anything of it was there.
+/// A stack at a commit, and where it was, if it or a part of it existed.
 #[derive(Debug, Clone, Default)]
 pub struct StackAtCommit {
-    /// With the settings that it had; nothing where it was not there, or without the environment that is loaded now.
+    /// The stack with its settings of then; `None` if it did not exist or lacked the environment that is loaded now.
     pub loaded: Option<Loaded>,
     /// Where it was.
     pub root: Option<StackRoot>,
@@ -78,12 +78,12 @@ pub struct StackAtCommit {
 pub struct StackRoot {
     /// Its directory from the repository's top, with a final `/` unless it is the top.
     pub prefix: String,
-    /// The object of its settings.
+    /// The git object of its settings file.
     pub settings: Option<String>,
 }
 
 impl StackRoot {
-    /// What is wrong in its files, which are named from the repository's top.
+    /// The error for problems in its files, with paths from the repository's top.
     fn wrong(&self, found: Diagnostics) -> LookupError {
         LookupError::Wrong(found.below(self.prefix.clone().into()))
     }
@@ -114,7 +114,7 @@ impl<'a> CommitLookup<'a> {
             options.environment = Some(name);
         }
         let loaded = match self.load_from(&root, None, &options) {
-            // Files that only make sense with the settings that came later.
+            // The files may need settings that were added later.
             Err(LookupError::Wrong(problems)) if root.settings.is_none() => {
                 self.load_with_settings_of_now(&root).map_err(|_| LookupError::Wrong(problems))?
             }
@@ -123,7 +123,7 @@ impl<'a> CommitLookup<'a> {
         Ok(StackAtCommit { loaded: Some(loaded), root: Some(root) })
     }
 
-    /// The name that an environment had: its own, or that of the only one which is gone now and was the same stack.
+    /// The name that an environment had: the same, or that of the only environment of the same stack that is gone now.
     fn environment_then(&self, environment: &str, then: &Config) -> Option<String> {
         let now = &self.stack.config;
         let is_it = |(name, config): &(&String, &Config)| {
@@ -146,8 +146,8 @@ impl<'a> CommitLookup<'a> {
         self.load_from(root, now, self.stack.options())
     }
 
-    /// The settings that the stack had, and where; nothing where it was not there or had none. For an environment that
-    /// they did not define, those that every environment had.
+    /// The settings that the stack had, and where; `None` if it did not exist or had none. For an environment that they
+    /// did not define, the settings that every environment had.
     pub fn settings(&self) -> Result<Option<(Config, StackRoot)>> {
         let Some(root) = self.root()? else { return Ok(None) };
         let config = self.config(&root, self.stack.options().environment.as_ref())?;
@@ -173,10 +173,10 @@ impl<'a> CommitLookup<'a> {
             return Ok(Some(root));
         }
         if settings.is_some() {
-            // It was renamed where it is.
+            // The stack got another name in the same directory.
             return Ok(settings);
         }
-        // What lay in the directory belonged to the stack above it.
+        // The files of the directory belonged to a stack above it.
         let above = here.trim_end_matches('/').rmatch_indices('/').map(|(at, _)| &here[..=at]);
         let above = above.chain((!here.is_empty()).then_some(""));
         for prefix in above {
@@ -193,7 +193,7 @@ impl<'a> CommitLookup<'a> {
         Ok(entries.iter().any(is_wanted).then_some(root))
     }
 
-    /// A single file without settings is the whole.
+    /// The path of the only file, if the stack is a single file without settings.
     pub(super) fn single(&self) -> Option<String> {
         let Loaded { stack, desired, .. } = self.stack;
         match (stack, desired.files) {
@@ -214,7 +214,7 @@ impl<'a> CommitLookup<'a> {
         }
     }
 
-    /// Another directory in which the stack was, where it is not any more.
+    /// Another directory in which the stack was, if it is no longer there.
     fn moved_from(&self, all: &[TreeEntry]) -> Result<Option<StackRoot>> {
         let Some(name) = &self.stack.config.stack else { return Ok(None) };
         let top = self.repository.top();
@@ -248,7 +248,7 @@ impl<'a> CommitLookup<'a> {
                 found.push(root);
             }
         }
-        // A submodule that is gone could have held it.
+        // A submodule that is gone may have contained the stack.
         let gone = |entry: &&TreeEntry| entry.kind == EntryKind::Submodule && self.is_gone(&entry.path);
         if let Some(gone) = all.iter().find(gone).filter(|_| found.is_empty()) {
             return Err(unreadable(gone));
@@ -266,7 +266,7 @@ impl<'a> CommitLookup<'a> {
         Directory::open(self.repository.top()).and_then(|top| top.read(path, limit::DEFINITIONS)).ok()
     }
 
-    /// Whether a settings file of now names the stack, so that it is another one of the same name.
+    /// Whether the settings file of now still names the stack: then it is another stack of the same name.
     fn is_still(&self, file: &str, name: &str) -> bool {
         let Some(bytes) = self.read_now(file).filter(|_| !self.is_linked(Path::new(file).parent())) else {
             return false;
@@ -275,13 +275,13 @@ impl<'a> CommitLookup<'a> {
         load::settings_of(Some(bytes), &options).map_or(true, |config| names(&config).contains(name))
     }
 
-    /// Whether a link leads to what is at this path from the top now: what was moved can be linked to from where it was.
+    /// Whether the path from the top leads through a link now: a moved file may be linked to from its old path.
     pub(super) fn is_linked(&self, path: Option<&Path>) -> bool {
         let there = path.map(|path| self.repository.top().join(path));
         there.is_some_and(|there| real_path(&there).is_ok_and(|real| real != there))
     }
 
-    /// Whether nothing is at this path from the top now, but what a link above it leads to.
+    /// Whether nothing is at this path from the top now, except through a link above it.
     pub(super) fn is_gone(&self, path: &str) -> bool {
         let there = self.repository.top().join(path);
         there.symlink_metadata().is_err() || self.is_linked(Path::new(path).parent())
@@ -298,7 +298,7 @@ impl<'a> CommitLookup<'a> {
         load::settings_of(Some(bytes), &options).map(Some).map_err(|wrong| root.wrong(wrong))
     }
 
-    /// Loads a directory of the commit, with other settings than its own where some are given.
+    /// Loads a directory of the commit, with `settings` instead of its own if they are given.
     pub(super) fn load_from(
         &self,
         root: &StackRoot,
@@ -322,7 +322,7 @@ impl<'a> CommitLookup<'a> {
         let contents = self.repository.contents(&readable)?;
         let file = |(entry, bytes): (&&TreeEntry, Vec<u8>)| SourceFile { path: below(entry), bytes };
         let settings = settings.map(|bytes| SourceFile { path: SETTINGS.to_owned(), bytes });
-        // Of two files with one path the last counts.
+        // If two files have the same path, the last one counts.
         let files = readable.iter().zip(contents).map(file).chain(settings).collect();
         let loaded = load::sources(files, options).map_err(|wrong| root.wrong(wrong))?;
         // The settings say which paths are left out.
@@ -348,7 +348,7 @@ impl<'a> CommitLookup<'a> {
     }
 }
 
-/// Refuses a commit in which a part of the directory's path was no directory.
+/// Rejects a commit in which a part of the directory's path was not a directory.
 fn check_above(all: &[TreeEntry], here: &str) -> Result<()> {
     let above = |entry: &&TreeEntry| here.strip_prefix(&entry.path).is_some_and(|rest| rest.starts_with('/'));
     all.iter().find(above).map_or(Ok(()), |entry| Err(unreadable(entry)))
@@ -371,7 +371,7 @@ fn names(config: &Config) -> BTreeSet<String> {
     config.stack.iter().chain(environments).map(ToString::to_string).collect()
 }
 
-/// Every service that settings name; nothing where one of their environments leaves it open.
+/// Every service that the settings name; `None` if one of their environments names none.
 fn urls(config: &Config) -> Option<BTreeSet<&str>> {
     let environments: Vec<Option<&str>> =
         config.environments.values().map(|environment| environment.base_url.as_deref()).collect();

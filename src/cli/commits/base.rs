@@ -1,7 +1,7 @@
-//! What git knows about a plan: the commit of its definitions, the commits that removed definitions
-//! whose objects are deleted, and, against a base branch, whose change each difference is, and which settings the stack had
-//! there: of base and working tree the stricter are in force, so that a change cannot loosen its own rules. Nothing is checked
-//! out; the definitions of other commits are loaded from memory, with their own configuration.
+//! What git knows about a plan: the commit of its definitions, and the commits that removed definitions whose objects
+//! are deleted. Against a base branch also: whose change each difference is, and the stack's settings at the base. The
+//! stricter settings of base and working tree are in force, so that a change cannot loosen its own rules. Nothing is
+//! checked out; definitions of other commits are loaded from memory, with their own settings.
 
 use std::ffi::OsStr;
 
@@ -20,8 +20,8 @@ use crate::plan::{Action, Change, DefinitionHistory, Ignore, PastDefinitions};
 /// Adds what git knows. Without a base, the directory need not be in a repository.
 ///
 /// # Errors
-/// There is a base, and no repository, no history, or definitions in it that do not load; or the repository moved to another
-/// commit while the definitions of the stack were read.
+/// With a base: there is no repository or history, or its definitions do not load. With and without one: the repository
+/// moved to another commit while the definitions of the stack were read.
 pub fn attribute(stack: &Stack<'_>, plan: &mut Plan, base: Option<&str>) -> Result<()> {
     let repository = match (stack.repository.open(), base) {
         (Ok(repository), _) => repository,
@@ -41,12 +41,12 @@ pub fn attribute(stack: &Stack<'_>, plan: &mut Plan, base: Option<&str>) -> Resu
     Ok(())
 }
 
-/// Refuses a stack whose working tree lacks files of the last commit that nobody deleted: what they define is not removed.
+/// Rejects a stack whose working tree lacks undeleted files of the last commit: their definitions are not removed.
 ///
 /// # Errors
 /// A file or a submodule is missing, or git cannot say.
 pub fn check_whole(loaded: &Loaded, repository: &LazyRepository) -> Result<()> {
-    // A glob may exclude all that is in it.
+    // A glob may exclude everything in the directory, so ask about a file in it.
     let reads_below = |directory: &str| loaded.reads(&format!("{directory}/_"), true);
     refuse_lacking(repository, reads_below, |repository| {
         let prefix = repository.prefix();
@@ -66,7 +66,7 @@ pub fn check_whole(loaded: &Loaded, repository: &LazyRepository) -> Result<()> {
             Ok(reads_below(path) && !entries.iter().any(is_it))
         };
         let mut lacking = if repository.is_sparse() { repository.left_out("")? } else { Vec::new() };
-        // The settings above are those of the stack, too.
+        // A settings file in a directory above belongs to the stack, too.
         lacking.retain(|entry| settings_of(entry).is_some_and(|above| Path::new(prefix).starts_with(above)));
         for entry in left_out {
             let path = &entry.path[prefix.len()..];
@@ -81,8 +81,8 @@ pub fn check_whole(loaded: &Loaded, repository: &LazyRepository) -> Result<()> {
     })
 }
 
-/// The links of the last commit below the directory that lead to another place in it: its definitions can be read through
-/// them where they are hidden or excluded.
+/// The links of the last commit below the directory that lead to another place in it: through them, definitions in
+/// hidden or excluded paths can be read.
 fn links(repository: &Repository) -> Result<Vec<(String, String)>, GitError> {
     let prefix = repository.prefix();
     let entries = repository.entries(&repository.head()?, prefix)?;
@@ -95,8 +95,8 @@ fn links(repository: &Repository) -> Result<Vec<(String, String)>, GitError> {
     Ok(links.iter().zip(contents).filter_map(place).collect())
 }
 
-/// Refuses to write into a directory without settings of which the working tree lacks files: its definitions, the settings
-/// of the stack that it is in, or the submodule. `below` is its path from that of the repository.
+/// Rejects an output directory without settings if the working tree lacks files for it: its definitions, the settings
+/// of the stack around it, or the submodule. `below` is its path from the repository's directory.
 ///
 /// # Errors
 /// As for [`check_whole`].
@@ -118,13 +118,13 @@ pub fn check_output(repository: &LazyRepository, below: &str) -> Result<()> {
     )
 }
 
-/// The directory whose settings a file has, from the top.
+/// The directory, from the top, whose settings are in this file; `None` for other files.
 fn settings_of(entry: &TreeEntry) -> Option<&Path> {
     let path = Path::new(&entry.path);
     path.parent().filter(|_| path.file_name() == Some(OsStr::new(config::FILE)))
 }
 
-/// Refuses a working tree that lacks what `lacking` finds, or may lack it where git cannot be asked.
+/// Rejects a working tree that lacks what `lacking` finds, or that may lack files while git cannot be asked.
 fn refuse_lacking(
     repository: &LazyRepository,
     can_be_submodule: impl Fn(&str) -> bool,
@@ -164,8 +164,8 @@ fn refuse_lacking(
 /// The stack as it was at a commit (a full id), with the settings that it had there, and where it was.
 ///
 /// # Errors
-/// git cannot show the commit or not all of it, or its files do not load; [`LookupError::Absent`]
-/// where the commit knows of no such stack.
+/// git cannot show all of the commit, or its files do not load; [`LookupError::Absent`] if the commit has no such
+/// stack.
 pub fn found_at(stack: &Stack<'_>, repository: &Repository, commit: &str) -> Result<(Loaded, StackRoot), LookupError> {
     let StackAtCommit { loaded, root } = CommitLookup::new(&stack.loaded, repository, commit).load()?;
     let root = root.ok_or(LookupError::Absent)?;
@@ -173,11 +173,11 @@ pub fn found_at(stack: &Stack<'_>, repository: &Repository, commit: &str) -> Res
     Ok((loaded.ok_or_else(|| LookupError::NoEnvironment { environment: environment() })?, root))
 }
 
-/// The same; nothing where it is known that no apply can have been of that commit: there was no such stack, not in the
-/// environment of the call, or its files did not load.
+/// Like [`found_at`], but `None` if the commit cannot have been applied: the stack or the environment of the call did
+/// not exist, or its files did not load.
 ///
 /// # Errors
-/// git cannot show it, or what it shows has several readings.
+/// git cannot show the commit, or what it shows is ambiguous.
 pub fn applicable_at(
     stack: &Stack<'_>,
     repository: &Repository,
@@ -204,7 +204,7 @@ fn name_removals(repository: &Repository, plan: &mut Plan) {
     }
 }
 
-/// What the stack was at the merge base with `base` and at its tip, as far as it decides about these keys.
+/// The stack at the merge base with `base` and at the tip of `base`, as far as it concerns these keys.
 fn past(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeSet<Key>) -> Result<[PastDefinitions; 2]> {
     let (context, now) = (stack.context, &stack.loaded);
     let commits = [repository.merge_base(base).map_err(failed)?, repository.resolve(base).map_err(failed)?];
@@ -216,7 +216,7 @@ fn past(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeSet<
     let mut after = tip.load().map_err(tip_error)?;
     let mut before = if is_one { after.clone() } else { merge_base.load().map_err(merge_base_error)? };
     stack.check_variables([&before, &after].into_iter().filter_map(|then| then.loaded.as_ref()))?;
-    // Only what the merge base had was renamed.
+    // An environment that the merge base lacks cannot have been renamed since.
     let is_renamed = |loaded: &mut Loaded| loaded.options().environment != now.options().environment;
     if before.loaded.is_none() && before.root.is_some() {
         after.loaded.take_if(is_renamed);
@@ -242,13 +242,13 @@ fn past(stack: &Stack<'_>, repository: &Repository, base: &str, keys: &BTreeSet<
         return Ok(past([at_tip.clone(), at_tip]));
     }
     if let StackAtCommit { loaded: loaded @ None, root: Some(root) } = &mut before {
-        // Both sides made the environment, of the definitions that were there.
+        // Both sides added the environment, using definitions that the merge base has.
         *loaded = Some(merge_base.load_with_settings_of_now(root).map_err(merge_base_error)?);
     }
     Ok(past([with_moved(&merge_base, before).map_err(merge_base_error)?, at_tip]))
 }
 
-/// The fields that a stack left to others; none where its rules are an error now.
+/// The fields that a stack ignored; none if its rules are invalid now.
 fn ignored(past: &StackAtCommit) -> Ignore {
     let rules = past.loaded.as_ref().map(|loaded| settings::ignore(&loaded.config));
     rules.and_then(Result::ok).unwrap_or_default()
@@ -258,9 +258,9 @@ fn defined(loaded: Option<Loaded>) -> Desired {
     loaded.map(|loaded| loaded.desired).unwrap_or_default()
 }
 
-/// The definitions of an environment that neither the merge base nor the tip defines, each with where the stack was, if it
-/// was there. In the environment nothing was defined, so everything in it is new. What the base changed since in the files
-/// that it is made of must not be lost all the same: of these definitions both sides are known, with the settings of now.
+/// The definitions of an environment that neither the merge base nor the tip has, each with the place of the stack, if
+/// it existed. Everything in the environment is new. Still, what the base changed since in the files that it consists
+/// of must not be lost: both sides of these definitions are loaded with the settings of now.
 fn new_environment(
     both: [(&CommitLookup<'_>, Option<&StackRoot>); 2],
     keys: &BTreeSet<Key>,
@@ -285,7 +285,7 @@ fn new_environment(
     Ok([before, after])
 }
 
-/// The error of definitions that are not known at `commit`, which messages call by `name`.
+/// The error for unknown definitions at `commit`, which messages call `name`.
 pub fn unavailable(context: &Context, error: LookupError, commit: &str, name: &str) -> CommandError {
     let short = commit.get(..7).unwrap_or(commit);
     let needed = "they are needed to attribute the differences";
@@ -313,20 +313,20 @@ pub fn unavailable(context: &Context, error: LookupError, commit: &str, name: &s
     error!(Invalid, "at {name} ({short}): {message}").hint(hint).hint("nothing was sent")
 }
 
-/// The settings of the stack at a base, wherever it was there; the defaults where it had none. They are as strict as
-/// everything at the base that names the stack, in whichever directory and environment: what takes a stack over must
-/// not bring looser rules along. `pruned` are the namespaces that the call prunes beside those of the stack.
+/// The settings of the stack at a base, in whatever directory it was; the defaults if it had none. They are as strict
+/// as all settings that name the stack there, in any directory and environment: a change that takes a stack over must
+/// not loosen its rules. `pruned` are the namespaces that the call prunes beside those of the stack.
 ///
 /// # Errors
-/// They are not known.
+/// The settings are unknown.
 pub fn settings_at(stack: &Stack<'_>, base: &str, pruned: &BTreeSet<Namespace>) -> Result<SafetySettings> {
     let context = stack.context;
     let repository = stack.repository.open().map_err(failed)?;
-    // The following needs the whole history.
+    // Fails unless the whole history is present, which the following needs.
     repository.merge_base(base).map_err(failed)?;
     let tip = repository.resolve(base).map_err(failed)?;
     let name = stack.name()?;
-    // The whole tree first: it answers what is asked of a part of it, too.
+    // The whole tree first: what is asked about a part of it later is answered from it.
     let declared = name.as_ref().map(|_| context.tenants.declared_at(repository, &tip));
     let declared = declared.transpose().map_err(failed)?;
     let own = match CommitLookup::new(&stack.loaded, repository, &tip).settings() {
@@ -343,7 +343,7 @@ pub fn settings_at(stack: &Stack<'_>, base: &str, pruned: &BTreeSet<Namespace>) 
     for directory in declared.iter().filter(|directory| directory.may_name(&name)) {
         let wrong = |reason: &str| unknown(base, &format!("{}: {reason}", directory.file()));
         for (environment, config) in directory.stacks().map_err(wrong)? {
-            // Every environment begins with the top level of its own file, and may loosen it.
+            // An environment begins with the top-level settings of its own file, and may loosen them.
             let is_below = environment.is_none() && target.is_environment && own_prefix == Some(&*directory.prefix);
             let is_it = config.stack.as_ref().is_some_and(|stack| stack.as_str() == name);
             if is_it && !is_below && target.may_be_of(config) {
@@ -354,7 +354,7 @@ pub fn settings_at(stack: &Stack<'_>, base: &str, pruned: &BTreeSet<Namespace>) 
     Ok(in_force)
 }
 
-/// The own settings of the stack at the merge base with a base and at its tip, where it had the same directory.
+/// The stack's own settings at the merge base with a base and at its tip, if its directory was the same at both.
 pub fn own_settings(stack: &Stack<'_>, base: &str) -> Option<[SafetySettings; 2]> {
     let repository = stack.repository.open().ok()?;
     let at = |commit: String| {
@@ -369,14 +369,14 @@ fn unknown(base: &str, why: &str) -> CommandError {
         .hint("they are needed to see which of them were loosened")
 }
 
-/// What the stack of the call was about at the base already, so that a stack of the same name which is about something
-/// else limits nothing.
+/// What the stack of the call covered at the base, so that a stack of the same name that covers something else limits
+/// nothing.
 struct BaseTarget {
-    /// Its environment was there, and had this stack.
+    /// Whether its environment existed and was this stack.
     is_environment: bool,
-    /// The services that it is for; nothing where the working tree names another one than the base.
+    /// Its services; `None` if the working tree names another one than the base.
     services: Option<Vec<String>>,
-    /// Its namespaces; nothing where the call takes others, too.
+    /// Its namespaces; `None` if the call covers others, too.
     namespaces: Option<BTreeSet<Namespace>>,
 }
 

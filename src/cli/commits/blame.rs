@@ -9,36 +9,36 @@ use crate::git::{ChangedFile, GitError, HistoryCommit, Repository};
 use crate::load::{WantedKeys, is_definition_path};
 use crate::plan::Commit;
 
-/// Definitions whose removal is searched for.
+/// The maximum number of definitions whose removal is searched for.
 const MOST_KEYS: usize = 50;
-/// Commits that are examined.
+/// The maximum number of commits that are examined.
 const MOST_COMMITS: usize = 2000;
 /// Commits whose files are read at once.
 const AT_ONCE: usize = 64;
-/// Commits that leave a removal in doubt, before it is left open.
+/// The maximum number of commits that may put a removal in doubt before the search for it ends.
 const MOST_DOUBTS: usize = 8;
-/// Time for all of it.
+/// The maximum time for all of it.
 const TIME: Duration = Duration::from_secs(3);
 
 /// What two versions of a directory say about a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VersionChange {
-    /// It was there, and is nowhere.
+    /// It was defined before, and is not defined afterwards.
     Removed,
-    /// It is there afterwards, or the text does not say.
+    /// It is defined afterwards, or the text leaves it open.
     Doubt,
 }
 
 /// What two versions of a directory say about the definitions that they name.
 type VersionChanges = BTreeMap<Key, VersionChange>;
 
-/// The commits that removed these definitions from the repository's directory, where that is certain.
+/// The commits that removed these definitions from the repository's directory, if that is certain.
 pub fn removals(repository: &Repository, keys: impl IntoIterator<Item = Key>) -> BTreeMap<Key, Commit> {
     let keys: BTreeSet<Key> = keys.into_iter().take(MOST_KEYS).collect();
     let left: BTreeMap<_, _> = keys.into_iter().map(|key| (key, Vec::new())).collect();
     let mut search = Search { repository, left, found: BTreeMap::new() };
     if !search.left.is_empty() {
-        // What git cannot answer is left open, as what it was not asked.
+        // After an error of git, the rest is left open.
         let _ = search.run();
     }
     search.found
@@ -86,7 +86,7 @@ impl Search<'_> {
             if of(VersionChange::Doubt) > 0 {
                 doubts.push(step.id.clone());
             } else if of(VersionChange::Removed) == events.len() {
-                // A merge removes what every one of its parents had.
+                // A merge removes a definition only if every parent had it.
                 removed.push(key.clone());
             }
         }
@@ -99,7 +99,7 @@ impl Search<'_> {
             let Some(doubts) = self.left.remove(&key) else { continue };
             let mut certain = !again.contains(&key);
             for doubt in &doubts {
-                // On another line of history it says nothing about this removal.
+                // A commit on another line of history does not put this removal in doubt.
                 certain = certain && !self.repository.is_ancestor(&step.id, doubt)?;
             }
             if certain {
@@ -109,7 +109,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Those of the keys that a file may define which differs between a commit and the working tree's.
+    /// Those of the keys that may be defined in a file which differs between `commit` and `head`.
     fn defined_since(&self, commit: &str, head: &str, keys: &[Key]) -> Result<BTreeSet<Key>, GitError> {
         if commit == head {
             return Ok(BTreeSet::new());

@@ -23,7 +23,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// That nothing is known of what the stack once had, where its history could not be read.
+    /// The note that what the stack once had is unknown, if its history could not be read.
     pub fn note(&self) -> Option<Note> {
         let reason = self.unread.as_ref()?;
         let text =
@@ -31,8 +31,8 @@ impl Listed {
         Some(Note::Loaded { text })
     }
 
-    /// Adds the kinds that the stack had at the commits of its oldest and newest run that live objects name, or where they name
-    /// none, at the merge base: a kind whose last definition went is in no other list where `kinds:` never had it.
+    /// Adds the kinds of the stack at the commits of the oldest and newest run that live objects name, or else at the
+    /// merge base: no other list has a kind that `kinds:` never had and whose last definition is gone.
     pub fn add_applied(&mut self, stack: &Stack<'_>, commits: &NamedCommits, base: Option<&str>) {
         let Ok(repository) = stack.repository.open() else { return };
         let by_run = |named: &(&String, &(String, String))| named.1.1.clone();
@@ -41,12 +41,13 @@ impl Listed {
         if known.is_empty() {
             known.extend(base.and_then(|base| repository.merge_base(base).ok()));
         }
-        // Right after an apply, which is most plans, git is not asked for what is not committed yet.
+        // Most plans follow an apply of `HEAD`: then git is not asked, even if the removal of a kind is not committed
+        // yet.
         known.retain(|commit| repository.head().is_ok_and(|head| head != *commit));
         for commit in known {
             match kinds_at(stack, repository, &commit) {
                 Ok(kinds) => self.kinds.extend(kinds),
-                // What was never merged is in no clone.
+                // The clone lacks a commit that was never merged.
                 Err(_) if repository.resolve(&commit).is_err() => {}
                 Err(error) => self.unread = self.unread.take().or(Some(error.to_string())),
             }
@@ -70,7 +71,7 @@ fn kinds_at(stack: &Stack<'_>, repository: &Repository, commit: &str) -> Result<
     let files = settings.map(|config| StackFiles::of_environment(&config, environment.as_deref()));
     let read_then =
         |path: &str| files.as_ref().map_or_else(|| read_now(path), |files| files.reads(&path[prefix.len()..]));
-    // What is read as it was defines no other kinds; of what the clone lacks, git shows no size.
+    // An unchanged file defines no other kinds. For an object that the clone lacks, git shows no size.
     let size = |path: &str| Some(repository.top().join(path).symlink_metadata().ok()?.len());
     let is_as_it_was = |entry: &TreeEntry| entry.size.is_some() && entry.size == size(&entry.path);
     let is_other = |entry: &&TreeEntry| read_then(&entry.path) && !(is_as_it_was(entry) && read_now(&entry.path));
@@ -80,8 +81,8 @@ fn kinds_at(stack: &Stack<'_>, repository: &Repository, commit: &str) -> Result<
     Ok(kinds.flatten().collect())
 }
 
-/// The lists of what the stack once had, as far as `listed` and the drift state of the call show it and the filters of the
-/// call leave it in. `read` are the namespaces of the plan, of which a shard has its own.
+/// The lists of what the stack once had, as far as `listed` and the drift state of the call show it, within the filters
+/// of the call. `read` are the namespaces of the plan; a shard has only some of them.
 pub fn scopes(
     stack: &Stack<'_>,
     (read, shard): (&BTreeSet<Namespace>, Option<Shard>),
@@ -101,11 +102,11 @@ pub fn scopes(
     let (tenants, config) = (&stack.context.tenants, &stack.loaded.config);
     namespaces.retain(|namespace| !is_read(namespace) && !stack.loaded.namespaces().contains(namespace));
     kinds.retain(|kind| !plan.scope.keys().any(|scope| scope.kind == *kind) && !stack.loaded.kinds().contains(kind));
-    // Of many stacks, nearly every one has all that it ever had: the others are not searched.
+    // Nearly every stack still lists all that it ever had: then other stacks are not searched.
     if namespaces.is_empty() && kinds.is_empty() {
         return Vec::new();
     }
-    // Another environment or directory of the same stack may list what this one does not: it is in the plans of that one.
+    // Another environment or directory of the same stack may list what this one does not: then its plans cover that.
     let services = [Some(&plan.service.base_url), config.base_url.as_ref()];
     let is_service = |url: &String| services.into_iter().flatten().any(|service| BaseUrl::is_same(url, service));
     let is_here = |other: &&Config| other.base_url.as_ref().is_none_or(is_service);
@@ -120,7 +121,7 @@ pub fn scopes(
         let others = others.filter(|other| other.path != *stack.loaded.root);
         let stacks = others.filter_map(|other| other.stacks().ok()).flatten();
         let stacks = stacks.filter(|(environment, config)| environment.is_some() || config.is_stack());
-        // What another directory leaves to the call may be of any stack.
+        // A directory that leaves the stack's name to the call may be of any stack.
         let is_named = |other: &&Config| other.stack.as_ref().map(ToString::to_string) == plan.stack;
         stacks.map(|(_, config)| config).filter(is_named).filter(is_here).for_each(&mut list);
     }
@@ -134,8 +135,8 @@ pub fn scopes(
     all.into_iter().filter(|scopes| !scopes.is_empty()).collect()
 }
 
-/// The namespaces and kinds of every version of `trueup.yaml` in the history of the working tree, also where the stack had
-/// another directory; none where git does not show it. They are searched for on a thread of their own, while the service answers.
+/// The namespaces and kinds of every version of `trueup.yaml` in the history of the working tree, also from other
+/// directories of the stack; none if git does not show it. A thread searches them while the service answers.
 pub async fn listed_before(stack: &Stack<'_>) -> Listed {
     let Ok(Some(name)) = stack.name() else { return Listed::default() };
     let is_named_by_call = settings::stack_text(stack.context).is_some();
@@ -152,7 +153,7 @@ pub async fn listed_before(stack: &Stack<'_>) -> Listed {
             }
         };
         let of = |version: &[u8], is_unnamed| lists_of(version.to_vec(), &name, is_unnamed);
-        // What names no stack in another directory may be of any.
+        // In another directory, a file without a stack's name may be of any stack, so it does not count.
         let is_it = |version: &[u8]| of(version, false).is_some();
         let read = repository.versions(FILE, is_it, |version| {
             let (namespaces, kinds) = of(version, is_named_by_call).unwrap_or_default();

@@ -9,8 +9,8 @@ use crate::load::{Diagnostics, Loaded, SourceFile, WantedKeys, is_hidden, is_sou
 use crate::model::{Definition, Desired};
 
 impl CommitLookup<'_> {
-    /// What the commit defines in the stack, and what it defines of these keys in files outside of it which are not there any
-    /// more, or do not define them any more: a file that is moved into the stack is not new.
+    /// What the commit defines in the stack, and those of `keys` that it defines in files outside of it which do not
+    /// exist or do not define them any more: a file that was moved into the stack is not new.
     pub fn with_moved_in(
         &self,
         mut desired: Desired,
@@ -64,7 +64,7 @@ impl CommitLookup<'_> {
         Ok(desired)
     }
 
-    /// Files outside of the stack that the working tree no longer has unchanged.
+    /// Files outside of the stack that the working tree has changed or lacks.
     fn changed_outside<'e>(&self, all: &'e [TreeEntry], root: Option<&StackRoot>) -> Result<Vec<&'e TreeEntry>> {
         let top = self.repository.top();
         let head = self.repository.head()?;
@@ -91,8 +91,7 @@ impl CommitLookup<'_> {
         }
     }
 
-    /// Refuses links and submodules outside of the stack that are gone now, where one of the keys
-    /// could have been reached through them.
+    /// Rejects links and submodules outside of the stack that are gone now if they could have led to one of the keys.
     fn check_links(&self, wanted: &WantedKeys<'_>, all: &[TreeEntry], root: Option<&StackRoot>) -> Result<()> {
         let top = self.repository.top();
         // A stack may be below a hidden directory.
@@ -120,7 +119,7 @@ impl CommitLookup<'_> {
             if reached.is_empty() || reached.iter().any(|other| other.kind != EntryKind::File) {
                 return Err(unreadable(entry));
             }
-            // A file counts by the name of the link.
+            // The target of the link counts under the link's name.
             let name = |other: &TreeEntry| if other.path == target { entry.path.clone() } else { other.path.clone() };
             let reached: Vec<&TreeEntry> = reached.into_iter().filter(|other| is_source(&name(other))).collect();
             let contents = self.repository.contents(&reached)?;
@@ -132,7 +131,7 @@ impl CommitLookup<'_> {
         Ok(())
     }
 
-    /// What the file of now defines, which was not moved.
+    /// What the file defines now, so that it was not moved.
     fn defined_now<'k>(&self, path: &str, wanted: &WantedKeys<'k>) -> BTreeMap<&'k Key, bool> {
         let bytes = self.read_now(path).filter(|_| !self.is_linked(Some(Path::new(path))));
         bytes.map(|bytes| wanted.defined_in(path, &bytes)).unwrap_or_default()
@@ -143,7 +142,7 @@ impl CommitLookup<'_> {
         now.zip(config.base_url.as_deref()).is_some_and(|(now, then)| !BaseUrl::is_same(now, then))
     }
 
-    /// What a file was loaded as: a part of the stack around it, or alone where there was none.
+    /// What a file was loaded as: a part of the stack around it, or alone if there was none.
     fn around<'s>(
         &self,
         entry: &TreeEntry,
@@ -177,7 +176,7 @@ impl CommitLookup<'_> {
             };
             stacks.insert(place.clone(), loaded);
         }
-        // It was put there just now, or before.
+        // It was inserted just now, or earlier.
         stacks.get(&place).ok_or(LookupError::Absent)
     }
 }

@@ -9,8 +9,8 @@ use crate::model::{Desired, Ownership, SealedSecrets};
 use crate::plan::{Change, PlanOrigin};
 use crate::run::RunRecord;
 
-/// The definitions that may have the secrets of the objects that a run wrote over: those of the working directory, and those
-/// of the commits that the objects named. None where answers show all of what it wrote.
+/// The definitions that may have the secrets of the objects that a run wrote over: those of the working directory, and
+/// those of the commits that the objects named. Empty if answers show everything that the run wrote.
 pub fn before_run(context: &Context, record: &RunRecord) -> Vec<Desired> {
     let mut writes = record.writes();
     writes.retain(|write| !write.key.kind.is_endpoint() && write.key.kind.message().hides());
@@ -26,7 +26,7 @@ pub fn before_run(context: &Context, record: &RunRecord) -> Vec<Desired> {
 /// commit that a rollback restores, have them.
 pub fn of_plan(context: &Context, plan: &Plan) -> SealedSecrets {
     let commits = |here: &Desired| {
-        // What any other plan was made with may have been replaced since.
+        // For any other plan, a secret of an earlier commit may have been replaced since.
         if !matches!(plan.source.origin, PlanOrigin::Rollback(_)) {
             return BTreeSet::new();
         }
@@ -38,8 +38,8 @@ pub fn of_plan(context: &Context, plan: &Plan) -> SealedSecrets {
     SealedSecrets::of(&definitions(context, commits))
 }
 
-/// The definitions of the stack of `--config`, else of the working directory, and of these commits. What cannot be read has
-/// none: each object whose secret is missing is refused by itself.
+/// The definitions of the stack of `--config`, else of the working directory, and of these commits. What cannot be read
+/// is left out: then each object whose secret is missing fails by itself.
 fn definitions(context: &Context, commits: impl FnOnce(&Desired) -> BTreeSet<String>) -> Vec<Desired> {
     let options = settings::load_options(context);
     let Ok(loaded) = load::directory(settings::directory(context), &options) else { return Vec::new() };

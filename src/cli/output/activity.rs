@@ -1,6 +1,6 @@
-//! Shows that the command waits for the service: which lists are read, and which request is sent again and when. On a
-//! terminal it is one line that goes away; elsewhere a line in the log, but only for what takes long. And what it prints of each
-//! request: a line for people with `--verbose`, a line of JSON with `--log json`.
+//! Shows that the command waits for the service: which lists are read, and which request is sent again and when. A
+//! terminal shows one temporary line; a log gets lines, but only for what takes long. It also prints each request: a
+//! line for people with `--verbose`, a line of JSON with `--log json`.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ use crate::cli::{Context, Output};
 use crate::model::share::locked;
 use crate::report::{LineSource, json_lines, safe, text};
 
-/// A read that is quicker is not shown.
+/// A read that takes less is not shown.
 const DELAY: Duration = Duration::from_millis(400);
-/// In a log, a line after each of these.
+/// The interval of lines in a log.
 const INTERVAL: Duration = Duration::from_secs(10);
 /// A wait that is shorter is not shown.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
@@ -39,12 +39,12 @@ struct State {
 }
 
 impl Activity {
-    /// Shows its events on the messages of `output`, as those of a stack.
+    /// Shows activity as messages of `output`; `source` names the stack in lines for programs.
     pub fn new(output: Output, source: LineSource) -> Self {
         Self { output, source, state: Arc::default() }
     }
 
-    /// Takes what the client reports. It is called inside the runtime.
+    /// Handles a report of the client. It is called inside the runtime.
     pub fn show(&self, progress: &ClientProgress) {
         if let ClientProgress::Waiting(retry) = progress
             && self.output.promised == Some(Promise::RunEvents)
@@ -103,7 +103,7 @@ impl Activity {
             self.draw(&mut state);
             return;
         }
-        // Many requests meet one cause.
+        // Many requests may wait for one cause.
         let repeated = |(text, at): &(String, Instant)| text == reason && at.elapsed() < INTERVAL;
         if !state.written.as_ref().is_some_and(repeated) {
             state.written = Some((reason.clone(), Instant::now()));

@@ -23,18 +23,18 @@ use crate::report::{self, Charset, Format, LineSource, Palette, Report, Role};
 /// The two streams of a command.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// How an answer is drawn.
+    /// How an answer is rendered.
     pub answers: TextView,
-    /// How a message is drawn.
+    /// How a message is rendered.
     pub messages: TextView,
     quiet: bool,
-    /// What is drawn below the messages, on a terminal.
+    /// The lines below the messages, on a terminal.
     pub bars: MultiProgress,
-    /// Whether lines below the messages are drawn and go away: on a terminal.
+    /// Whether temporary lines are shown below the messages: on a terminal.
     pub is_live: bool,
     /// What the call promises on standard output.
     pub promised: Option<Promise>,
-    /// The stack that the messages are about, where the command is about several.
+    /// The stack that the messages are about, if the command is about several.
     stack: Option<StackOutput>,
     progress: Arc<Mutex<CommandProgress>>,
 }
@@ -50,15 +50,15 @@ struct StackOutput {
 /// What a command did so far.
 #[derive(Debug, Default)]
 struct CommandProgress {
-    /// Why the answer is not whole.
+    /// Why the answer is incomplete.
     failed: Option<CommandError>,
-    /// What was changed on the service, where something was.
+    /// What was changed on the service, if anything.
     changed: Option<String>,
-    /// An answer was written, or begun.
+    /// Whether an answer was written, or begun.
     answered: bool,
-    /// Where the document of the run goes that is not written yet.
+    /// The files for the document of the run, which is not written yet.
     files: Vec<(PathBuf, FileMode)>,
-    /// A run watches for interrupts itself.
+    /// Whether a run watches for interrupts itself.
     has_run: bool,
 }
 
@@ -80,10 +80,10 @@ pub fn write(piece: &str) -> Result<WriteStatus> {
     write_with(|out| out.write_all(piece.as_bytes()))
 }
 
-/// The same for a piece that is written in parts.
+/// Writes a piece of the answer in parts, and flushes it.
 ///
 /// # Errors
-/// Anything but a reader that went away: a full disk, say.
+/// A failed write, such as on a full disk; a reader that closed the stream is not an error.
 pub fn write_with(piece: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<WriteStatus> {
     let mut stdout = io::stdout().lock();
     match piece(&mut stdout).and_then(|()| stdout.flush()) {
@@ -96,7 +96,7 @@ pub fn write_with(piece: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
 impl Output {
     /// The streams of this process, coloured as asked for.
     pub fn new(global: &GlobalArgs, environment: &ProcessEnvironment) -> Self {
-        // A console of Windows draws colours once it is asked to; a terminal that is none sets TERM.
+        // A Windows console shows colours once they are enabled; other terminals on Windows set TERM.
         let is_asked = anstyle_query::windows::enable_ansi_colors() != Some(false);
         let plain = match environment.variable("TERM") {
             Some(terminal) => terminal == "dumb",
@@ -135,12 +135,12 @@ impl Output {
         Self { stack: Some(StackOutput { directory, name }), ..self.clone() }
     }
 
-    /// Of which stack a line for programs is, with what is known of it.
+    /// The stack that a line for programs is about, as far as it is known.
     pub fn line_source(&self, stack: Option<String>, environment: Option<String>) -> LineSource {
         LineSource { directory: self.stack.as_ref().map(|stack| stack.directory.clone()), stack, environment }
     }
 
-    /// The text with the name of the stack before it, where there are several.
+    /// The text after the name of the stack, if there are several.
     pub fn named<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match &self.stack {
             Some(stack) if text.starts_with(' ') => format!("{}{text}", stack.name).into(),
@@ -149,18 +149,18 @@ impl Output {
         }
     }
 
-    /// Takes what the call promises on standard output.
+    /// Sets what the call promises on standard output.
     pub fn promise(&mut self, promise: Option<Promise>) {
         crate::cli::promise_document(promise.is_some());
         self.promised = promise;
     }
 
-    /// Takes the files in which the call wants its document: where there is none, an error is that document.
+    /// Sets the files for the document of the call; if there is no document, an error goes there.
     pub fn promise_files(&self, files: Vec<(PathBuf, FileMode)>) {
         locked(&self.progress).files = files;
     }
 
-    /// Notes that the document is written, or elsewhere: for several stacks, in a directory.
+    /// Notes that the document is written, or goes elsewhere: for several stacks, into a directory.
     pub fn leave_files(&self) {
         locked(&self.progress).files.clear();
     }
@@ -175,25 +175,25 @@ impl Output {
         locked(&self.progress).has_run
     }
 
-    /// Whether somebody waits for a document, or sees lines that have to go away.
+    /// Whether a document is promised, or temporary lines have to be removed at the end.
     pub fn is_watched(&self) -> bool {
         self.promised.is_some() || self.is_live || !locked(&self.progress).files.is_empty()
     }
 
-    /// How a report is drawn as a message: in the colours of messages.
+    /// How a report is rendered as a message: in the colours of messages.
     pub fn as_message(&self, view: &TextView) -> TextView {
         TextView { palette: self.messages.palette, ..view.clone() }
     }
 
-    /// Removes the lines that show what the command does, before it ends in the middle of that.
+    /// Removes the progress lines, before the command ends early.
     pub fn clear_lines(&self) {
-        // A terminal that is gone shows none.
+        // A terminal that is gone shows no lines.
         let _ = self.bars.clear();
     }
 
-    /// Writes without the lines that show what the command does.
+    /// Writes while the progress lines are hidden.
     fn beside_lines<T>(&self, write: impl FnOnce() -> T) -> T {
-        // The library panics where it cannot draw them again: on a terminal that is gone.
+        // The library panics if it cannot draw them again, as on a terminal that is gone.
         if self.bars.clear().is_err() {
             self.bars.set_draw_target(ProgressDrawTarget::hidden());
         }
@@ -205,7 +205,7 @@ impl Output {
         self.report_with(report, format, &self.answers);
     }
 
-    /// Writes a report as the answer, drawn like `view` and piece by piece where [`report::write`] can.
+    /// Writes a report as the answer, rendered like `view`, and piece by piece if [`report::write`] can.
     pub fn report_with(&self, report: &dyn Report, format: Format, view: &TextView) {
         self.note_answer();
         self.answered(self.beside_lines(|| write_with(|out| report::write(report, format, view, out))));
@@ -234,8 +234,8 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a report in the files that the call wants beside its answer. One that cannot be written is an error at the end
-    /// of the command: the answer goes first.
+    /// Writes a report into the files that the call wants beside its answer. A file that cannot be written is an error
+    /// at the end of the command, after the answer.
     pub fn report_beside(&self, report: &dyn Report, files: &[WrittenReport], view: &TextView) {
         self.leave_files();
         for WrittenReport { format, path } in files {
@@ -245,7 +245,7 @@ impl Output {
         }
     }
 
-    /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].
+    /// Writes the answer. A failure is an error at the command's end: see [`Output::ended`].
     pub fn answer(&self, text: &str) {
         if !text.is_empty() {
             self.note_answer();
@@ -275,7 +275,7 @@ impl Output {
         locked(&self.progress).changed = Some(what.into());
     }
 
-    /// How the command ends, where it would end like this had its answer gone out.
+    /// The status of a command that would end with `ending` if its answer was written.
     pub fn ended(&self, ending: ExitStatus) -> ExitStatus {
         let (failed, changed, answered) = {
             let mut progress = locked(&self.progress);
@@ -328,7 +328,7 @@ impl Output {
         format!("{}: {}", self.messages.palette.paint(Role::Careful, "warning"), safe::line(text))
     }
 
-    /// [`Output::rendered_notice`] of what names its files: without the name of the stack.
+    /// [`Output::rendered_notice`] without the name of the stack, for text that names its files.
     pub fn unnamed(&self, text: &str) {
         let text = safe::log(text.trim_end_matches('\n'));
         // In one write: a run prints a line for each change, and stderr has no buffer.
@@ -341,21 +341,21 @@ impl Output {
         });
     }
 
-    /// Writes a line of a log for programs to stderr, as it is and whatever `--quiet` says.
+    /// Writes a line of a log for programs to stderr, unchanged and even with `--quiet`.
     pub fn log(&self, line: &str) {
         self.beside_lines(|| {
             let _ = io::stderr().lock().write_all(line.as_bytes());
         });
     }
 
-    /// Reports an error that ends the command, for people and, where a document is promised, as that document.
+    /// Reports an error that ends the command, for people and, if a document is promised, as that document.
     pub fn fail(&self, error: &CommandError) {
         self.error(error);
         self.answer_error(error);
     }
 
-    /// Writes the error as the document that the call promises, unless its one document is written, and into the files of
-    /// the call: but not where that of its run would be, if the call is wrong.
+    /// Writes the error as the document that the call promises, unless one is already written, and into the files of
+    /// the call. A usage error leaves the files for the document of a run alone.
     pub fn answer_error(&self, error: &CommandError) {
         let document = report::error::json(&error.report());
         if error.status == ExitStatus::Usage {
@@ -371,7 +371,7 @@ impl Output {
         }
     }
 
-    /// Writes what the call ends with where the document of its run would be: that of an earlier one would pass for it.
+    /// Writes the end of the call into the files for its document: that of an earlier call would be mistaken for it.
     pub fn answer_in_files(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) {
         let files = std::mem::take(&mut locked(&self.progress).files);
         for (path, mode) in files {
@@ -386,7 +386,7 @@ impl Output {
         self.error_as(&error.to_string(), error);
     }
 
-    /// The same in another `text`, such as one that names the stacks which have it.
+    /// Prints the error with another `text`, such as one that names the stacks which have it.
     pub fn error_as(&self, text: &str, error: &CommandError) {
         let mut message = match error.is_sum {
             true => safe::line(text).into_owned(),
@@ -404,13 +404,13 @@ impl Output {
 pub enum Promise {
     /// One document.
     Document,
-    /// Lines, the last of which is a document where the command fails.
+    /// Lines, the last of which is a document if the command fails.
     Lines,
     /// The events of a run as lines, the last of which is a document.
     RunEvents,
 }
 
-/// What a command line that is wrong asks for, if it does.
+/// The output that an invalid command line asks for, if any.
 pub fn asked_for(words: &[OsString]) -> Option<Promise> {
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     let command = words.iter().skip(1).find(|word| !word.starts_with('-'));
@@ -428,16 +428,15 @@ pub fn asked_for(words: &[OsString]) -> Option<Promise> {
 }
 
 fn into(path: &Path, report: &dyn Report, format: Format, view: &TextView) -> Result<()> {
-    // A file is no terminal.
+    // A file is not a terminal.
     let view = TextView { is_terminal: false, palette: Palette::default(), ..view.clone() };
     file::replace(path, FileMode::Shared, |out| report::write(report, format, &view, out))
 }
 
-/// Refuses a report in the place of definitions, and two in one file, the answer's or one of those beside it: the later one
-/// would replace the other.
+/// Rejects a report that would replace definitions, and two reports in one file: the later one would replace the other.
 ///
 /// # Errors
-/// There are such.
+/// A file is such an output.
 pub fn check_files(output: Option<&Path>, beside: &[WrittenReport]) -> Result<()> {
     let mut seen = BTreeSet::new();
     for path in output.into_iter().chain(beside.iter().map(|written| written.path.as_path())) {

@@ -25,12 +25,12 @@ enum ProgressTarget {
     Events(LineSource),
     /// In a log.
     Lines,
-    /// Nowhere: in a log that should have none.
+    /// Nowhere: a rehearsal writes no line for each change into a log.
     Nothing,
 }
 
 impl RunProgress {
-    /// The observer of a run of this plan that fits where messages go.
+    /// The observer of a run of this plan, which depends on where messages go.
     pub fn new(context: &Context, plan: &Plan) -> Self {
         let output = context.output.clone();
         let target = if output.promised == Some(Promise::RunEvents) {
@@ -46,7 +46,7 @@ impl RunProgress {
         Self { output, target }
     }
 
-    /// The observer of a rehearsal: a log gets no line a change, unless it asked for every request.
+    /// The observer of a rehearsal: without a terminal, each change is shown only with `--verbose`.
     pub fn rehearsing(context: &Context, plan: &Plan) -> Self {
         match context.environment.stderr_is_terminal || context.global.verbose {
             true => Self::new(context, plan),
@@ -91,7 +91,7 @@ fn draw(bar: &ProgressBar, output: &Output, event: RunEvent<'_>) {
             let wait = wait.as_secs_f64();
             show(&format!("{key} ({reason}, waiting {wait:.1} s)"));
         }
-        // What was not tried is not a part of what was made.
+        // A change that was not tried does not count as progress.
         RunEvent::Finished { step, .. } if matches!(step.result, ChangeResult::Skipped { .. }) => {}
         RunEvent::Finished { step, .. } => {
             if !step.result.is_done() {

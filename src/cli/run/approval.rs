@@ -10,7 +10,7 @@ use crate::plan::{Approval, ApprovalError, ApprovedPlan};
 use crate::report::error::Refusal;
 use crate::report::{self, Format, Report as _, TextView, text};
 
-/// Asks for approval of a plan. The command ends where there is nothing to do, or the plan is refused.
+/// Asks for approval of a plan. The command ends if there is nothing to do, or the plan is refused.
 ///
 /// # Errors
 /// The answer is no, or stdin is not a terminal and no flag approves the plan.
@@ -60,16 +60,16 @@ fn consent(decision: &ApprovalArgs) -> Approval<'_> {
 /// Shows what an apply does, one plan or all of several; returns whether a person has to approve it.
 pub fn show(context: &Context, decision: &ApprovalArgs, shown: impl FnOnce() -> String) -> bool {
     match consent(decision) {
-        // It is of what was shown before.
+        // The digest approves a plan that was shown before.
         Approval::Digest(_) => {}
-        // It takes whatever there is, so a log has what that was.
+        // `--yes` approves any plan, so the log needs to contain it.
         Approval::Given => context.output.rendered_message(&shown()),
         Approval::Asked => context.output.rendered_notice(&shown()),
     }
     !decision.is_given()
 }
 
-/// Says why a plan is refused. What the policy forbids is not proposed: then it returns why.
+/// Shows why a plan is refused. If the policy forbids the consents, they are not proposed, and the reason is returned.
 pub fn show_refusal(work: &PendingRun<'_>, refusal: &ApprovalError) -> Option<String> {
     let output = &work.context.output;
     let forbidden = policy::permits_names(work.context, &refusal.consents()).err();

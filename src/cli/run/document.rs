@@ -1,5 +1,5 @@
-//! The document of a run: from its journal, and in the files that the call names (`--write`) when it has ended, however
-//! it did.
+//! The document of a run: made from its journal, and written into the files that the call names (`--write`) when the
+//! run has ended, however it ended.
 
 use crate::cli::args::WrittenReport;
 use crate::cli::stacks::fleet::file_stem;
@@ -11,10 +11,10 @@ use crate::model::policy::Safeguards;
 use crate::report::{self, Format, TextView};
 use crate::run::{InForce, PolicyDigest, RunDocument};
 
-/// The run of this name, a prefix of it, or `last`, with what went on with it.
+/// The run of this name, a prefix of it, or `last`, with the runs that resumed or superseded it.
 ///
 /// # Errors
-/// There is none, or the state cannot be read.
+/// There is no such run, or the state cannot be read.
 pub fn find(context: &Context, name: &str) -> Result<RunDocument> {
     let store = settings::state_store(context)?;
     let record =
@@ -26,7 +26,7 @@ pub fn find(context: &Context, name: &str) -> Result<RunDocument> {
     Ok(document)
 }
 
-/// The file of a run of several: metrics of the directory, which the next run replaces, or the record of this run.
+/// The file for one of several stacks: metrics by directory, which the next run replaces, or the record of this run.
 fn file_name(document: &RunDocument, format: Format) -> String {
     let RunDocument { run, plan, .. } = document;
     if format != Format::Prometheus {
@@ -38,7 +38,7 @@ fn file_name(document: &RunDocument, format: Format) -> String {
     format!("{}.prom", file_stem(&run.base_url, &name, plan.source.environment.as_deref()))
 }
 
-/// What decides beside the plan of a run.
+/// What is in force for a run, beside its plan.
 pub fn in_force(context: &Context, settings: &Safeguards) -> InForce {
     let policy = context.policy.as_ref();
     let policy = policy.map(|file| PolicyDigest { path: file.path.display().to_string(), sha256: file.sha256.clone() });
@@ -65,10 +65,10 @@ pub fn write(context: &Context, files: &[WrittenReport], run: &RunId) {
     };
     context.output.leave_files();
     let view = TextView::default();
-    // One that cannot be written costs no other.
+    // A file that cannot be written does not stop the others.
     for WrittenReport { format, path } in files {
         let path = if context.findings.is_some() { path.join(file_name(&document, *format)) } else { path.clone() };
-        // What reads metrics is another user.
+        // Another user reads metrics.
         let mode = if *format == Format::Prometheus { FileMode::Shared } else { FileMode::Private };
         file::replace(&path, mode, |out| report::write(&document, *format, &view, out)).unwrap_or_else(note);
     }

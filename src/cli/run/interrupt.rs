@@ -1,6 +1,6 @@
-//! Ctrl-C during a run: trueup starts no new calls, waits for those in flight, and writes the outcome. A
-//! second Ctrl-C ends the program at once, as a kill would: the journal records what was in flight. A signal to end, and the
-//! loss of the terminal, are the same.
+//! Ctrl-C during a run: trueup starts no new calls, waits for those in flight, and writes the outcome. A second Ctrl-C
+//! ends the program at once, as a kill would: the journal records what was in flight. A signal to end does the same,
+//! and so does the loss of the terminal.
 
 use std::io::Write as _;
 use std::sync::{Mutex, Once, PoisonError};
@@ -16,20 +16,20 @@ use crate::cli::{ExitStatus, Output, Result};
 use crate::file::{self, limit};
 use crate::report::safe;
 
-/// Signals that arrive within this time are one interrupt: `timeout` sends its own to the program and to the group of the program.
+/// Signals within this time are one interrupt: `timeout` signals the program and its process group.
 const ONE_INTERRUPT: Duration = Duration::from_millis(200);
 
-/// What a second interrupt leaves the program to end by itself, and to say why.
+/// The time that a second interrupt leaves the program to end by itself, and to say why.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What the end of the run that began last leaves.
+/// What the newest run leaves if it ends at once, for the message of a second interrupt.
 static LEFT: Mutex<Option<String>> = Mutex::new(None);
 
-/// Becomes `true` when a person interrupts the run that begins now. `output` says so, and at a second interrupt what is `left`.
+/// Becomes `true` when the run that begins now is interrupted. At a second interrupt, `output` says what is `left`.
 pub async fn watch(output: Output, left: String) -> watch::Receiver<bool> {
     let (stop, stopped) = watch::channel(false);
     let mut first = Box::pin(interrupted());
-    // Signals are awaited from now on, and the command no longer ends by one.
+    // From here on signals are awaited, and no longer end the command by themselves.
     let is_interrupted = futures_util::poll!(first.as_mut()).is_ready();
     output.note_run();
     let ended = format!("interrupted again: ended at once; {left}");
@@ -41,8 +41,8 @@ pub async fn watch(output: Output, left: String) -> watch::Receiver<bool> {
         stop.send_replace(true);
         tokio::time::sleep(ONE_INTERRUPT).await;
         let tell = async { output.notice("interrupted: no new changes start; those in flight finish") };
-        // The second is waited for first: one that came between would be lost. Only a person insists: the end of a terminal
-        // arrives several times, from the system and from the shell.
+        // Wait for the second before the message is written, or one in between would be lost. A hang-up is not a second
+        // interrupt: it arrives several times, from the system and from the shell.
         tokio::join!(biased; asked_to_end(), tell);
         output.clear_lines();
         output.notice(&ended);
@@ -51,7 +51,7 @@ pub async fn watch(output: Output, left: String) -> watch::Receiver<bool> {
     stopped
 }
 
-/// The result of a command, or nothing as soon as it is interrupted while it only reads: a run waits for interrupts itself.
+/// The result of a command; `None` once it is interrupted while it only reads. A run handles interrupts itself.
 pub async fn unless_interrupted<T>(output: &Output, work: impl Future<Output = T>) -> Option<T> {
     let interrupted = async {
         loop {
@@ -81,7 +81,7 @@ pub async fn during_write<T>(output: &Output, write: impl Future<Output = Result
 /// Returns at Ctrl-C, when the process receives a signal to end, or when its terminal is closed or the connection to it lost.
 pub async fn interrupted() {
     static INSISTED: Once = Once::new();
-    // Without the thread, a second interrupt changes nothing.
+    // If the thread cannot start, a second interrupt has no effect.
     INSISTED.call_once(|| drop(std::thread::Builder::new().spawn(end_at_second)));
     first().await;
 }
@@ -93,7 +93,7 @@ async fn first() {
     }
 }
 
-/// Ends the program at a second interrupt also where its one thread writes to a reader that no longer reads.
+/// Ends the program at a second interrupt even if its one thread writes to a reader that no longer reads.
 fn end_at_second() {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
     runtime.block_on(async {
@@ -102,7 +102,7 @@ fn end_at_second() {
         asked_to_end().await;
         tokio::time::sleep(GRACE).await;
         let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
-        // What writes the answer has locked the lines of the output.
+        // Not through `Output`, whose lines the blocked write has locked.
         let said = tokio::task::spawn_blocking(move || std::io::stderr().write_all(left.as_bytes()));
         let _ = tokio::time::timeout(GRACE, said).await;
     });
@@ -144,7 +144,7 @@ async fn received(kind: SignalKind) {
     }
 }
 
-/// Whether the program was started to outlive its terminal, as `nohup` starts it: to await the signal would end that.
+/// Whether the program was started to outlive its terminal, as by `nohup`: awaiting the signal would defeat that.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     use std::io::IsTerminal as _;
@@ -154,12 +154,12 @@ fn is_hangup_ignored() -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     match ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
         Some(mask) => mask & 1 != 0,
-        // Where the system does not say it: `nohup` leaves no output on a terminal.
+        // If the system does not show it: `nohup` leaves no output on a terminal.
         None => !std::io::stdout().is_terminal() && !std::io::stderr().is_terminal(),
     }
 }
 
-/// Windows has no such signal: a window that is closed asks the program to end.
+/// Windows has no such signal: closing a window asks the program to end.
 #[cfg(windows)]
 async fn hung_up() {
     std::future::pending::<()>().await;

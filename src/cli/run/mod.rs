@@ -42,7 +42,7 @@ pub struct PendingRun<'a> {
     pub connection: Connection,
     /// What was allowed by name.
     pub allow: Allowances,
-    /// How it is drawn.
+    /// How it is rendered.
     pub view: TextView,
     /// Which statements of the plan are trusted.
     pub trust: RunLimits,
@@ -80,7 +80,7 @@ impl<'a> PendingRun<'a> {
     /// The run of an apply of the definitions that `scope` names: made in the same way for one stack and for several.
     ///
     /// # Errors
-    /// As those of a session and of its plan.
+    /// Those of a session and of its plan.
     pub async fn of_definitions(arguments: &'a ApplyArgs, context: &'a Context, scope: &ScopeArgs) -> Result<Self> {
         let ApplyArgs { change, decision, .. } = arguments;
         let options = SessionOptions { change: Some(change), ..SessionOptions::default() };
@@ -105,7 +105,7 @@ impl<'a> PendingRun<'a> {
         Ok(self.report(&outcome, BTreeSet::new()))
     }
 
-    /// The same; or saves the plan for `apply FILE`, where the call names an output for it, and shows it.
+    /// Approves and applies the plan; or, if the call names an output, saves it there for `apply FILE` and shows it.
     ///
     /// # Errors
     /// Those of an apply; the file cannot be written.
@@ -123,7 +123,7 @@ impl<'a> PendingRun<'a> {
         Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
     }
 
-    /// Reports an unfinished run of the stack, and looks at the gates.
+    /// Reports an unfinished run of the stack, and checks the gates.
     ///
     /// # Errors
     /// A gate that blocks, or a state directory that cannot be read.
@@ -134,7 +134,7 @@ impl<'a> PendingRun<'a> {
         self.check_gates(&self.plan, &self.trust.safeguards.gates).await
     }
 
-    /// Checks gates for what is to be done of the plan: one that warns is reported, one that blocks refuses the run.
+    /// Checks gates for this plan: one that warns is reported, one that blocks refuses the run.
     async fn check_gates(&self, plan: &Plan, gates: &Gates) -> Result<()> {
         let context = self.context;
         let findings = gate::check(&self.connection.reader()?, plan, gates, context.environment.now()).await;
@@ -151,26 +151,26 @@ impl<'a> PendingRun<'a> {
         let (fixed, set): (Vec<&str>, Vec<&str>) = gates.into_iter().partition(|gate| policy::blocks(context, gate));
         let set = set.into_iter().map(|gate| {
             let setting = format!("gates.{gate}");
-            // Where the base blocks as well, it is not among the changes.
+            // If the base blocks as well, the setting is not among the changes.
             let is_own = |change: &SettingChange| {
                 change.setting == setting && change.base.as_ref().is_some_and(|base| !base.starts_with("block"))
             };
             let has_base = plan.source.base.is_some() && !plan.setting_changes.iter().any(is_own);
             format!("set `{setting}: warn`{}", if has_base { ", at the base first" } else { "" })
         });
-        // Each that blocks is enough to refuse it.
+        // Each gate that blocks is enough to refuse it.
         let set = set.collect::<Vec<_>>().join(" and ");
         let anyway = fixed.is_empty().then(|| format!("to apply anyway: {set}, and plan again"));
         let fixed = fixed.iter().map(|gate| format!("the policy says `gates.{gate}: block`, which no setting loosens"));
         Err(error!(Refused, "{}", texts.join("; ")).hint("nothing was sent").hint_each(fixed.chain(anyway)))
     }
 
-    /// Makes the changes of the approved plan. Where it `is_later`, because a person was asked or other stacks were applied
-    /// since the plan was made, the gates that block and what it refers to are checked once more. `stop` becomes true when a
-    /// person interrupts a command about several stacks; each other run watches for itself.
+    /// Makes the changes of the approved plan. If it `is_later`, because a prompt or the applies of other stacks came
+    /// since the plan was made, the gates that block and the references are checked again. `stop` becomes true when a
+    /// command about several stacks is interrupted; without it, the run watches for interrupts itself.
     ///
     /// # Errors
-    /// A gate that blocks, a reference to what is gone by now, a journal that cannot be begun.
+    /// A gate that blocks, a reference to an object that is gone by now, a journal that cannot be begun.
     pub async fn carry_out(
         &self,
         approved: ApprovedPlan<'_>,
@@ -194,7 +194,7 @@ impl<'a> PendingRun<'a> {
     /// # Errors
     /// A gate that blocks, a journal that cannot be begun.
     pub async fn resume(&self, record: &RunRecord) -> Result<ExitStatus> {
-        // The configuration decides, as for an apply: the record is a file like any other.
+        // The configuration decides about gates, as for an apply, because the record is only a file.
         self.check_gates(&record.rest(), &self.trust.safeguards.gates).await?;
         let progress = RunProgress::new(self.context, &self.plan);
         let (journal, options) = self.begin(None, Some(record.run().clone())).await?;
@@ -205,7 +205,7 @@ impl<'a> PendingRun<'a> {
         Ok(self.report(&outcome, record.made()))
     }
 
-    /// Begins a run of which nothing is sent yet, and which continues the one that it `resumes`.
+    /// Begins a run, before anything is sent; it continues the run that it `resumes`.
     async fn begin(&self, stop: Option<Receiver<bool>>, resumes: Option<RunId>) -> Result<(Journal, ApplyOptions)> {
         let (context, plan) = (self.context, &self.plan);
         let environment = &context.environment;
@@ -224,11 +224,11 @@ impl<'a> PendingRun<'a> {
             in_force: Some(document::in_force(context, &self.trust.safeguards)),
             plan: plan.clone(),
         };
-        // Before a run watches for interrupts: until here one ends the command, which may wait for a lock.
+        // This comes before the run watches for interrupts: until here one ends the command, which may wait for a lock.
         let messages = context.output.clone();
         let waiting = move |text: &str| messages.notice(text);
         let host = environment.host().map(str::to_owned);
-        // A lock can be waited for: other stacks go on meanwhile.
+        // While this waits for a lock, other stacks continue.
         let begin = aside(move || Journal::begin(&store, &header, host.as_deref(), &waiting));
         let mut stopped = stop.clone();
         let interrupted = async {
@@ -269,7 +269,7 @@ impl<'a> PendingRun<'a> {
         Ok((journal, options))
     }
 
-    /// Writes the documents of a run that ended. What its journal lacks is an error at the end of the command.
+    /// Writes the documents of a run that ended. An incomplete journal is an error at the end of the command.
     fn keep(&self, journal: &Journal, outcome: &mut Outcome) {
         outcome.unrecorded = journal.is_removed();
         if let Some(error) = journal.failure() {
@@ -313,7 +313,7 @@ impl<'a> PendingRun<'a> {
     }
 }
 
-/// What a run that had an effect made, where its answer or record cannot be written.
+/// What a run with an effect has made, for an error if its answer or record cannot be written.
 pub fn made(status: ExitStatus) -> &'static str {
     match status {
         ExitStatus::Done => "the changes were made",
@@ -321,8 +321,8 @@ pub fn made(status: ExitStatus) -> &'static str {
     }
 }
 
-/// What the guards of a plan from a file or a journal may count at most, by a fresh read: nothing of another namespace that
-/// cannot be read.
+/// The most that the guards of a plan from a file or a journal may count, by a fresh read. A namespace that cannot be
+/// read counts as empty if nothing is replaced or deleted in it.
 ///
 /// # Errors
 /// A list of a namespace in which something would be replaced or deleted could not be read.
@@ -332,11 +332,11 @@ async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Scope, 
     Ok(plan.counts(&read_again(connection, lists, is_needed, "to count its objects").await?))
 }
 
-/// Refuses a plan that was made earlier, or the rest of a run, that would write a reference to an object that is gone by now, as far as
-/// the `whole` plan read its list, or that of the run which it undoes.
+/// Rejects a plan that was made earlier, or the rest of a run, if it would write a reference to an object that is gone
+/// by now. Only lists count that the `whole` plan has read, or the run which it undoes.
 ///
 /// # Errors
-/// It would, or that list could not be read.
+/// There is such a reference, or its list could not be read.
 pub async fn refuse_lost_references(
     context: &Context,
     connection: &Connection,
@@ -344,7 +344,7 @@ pub async fn refuse_lost_references(
 ) -> Result<()> {
     let undone = policy::undone_run(context, whole).await?;
     let read = undone.as_ref().map_or(whole, |record| &record.header.plan);
-    // What it never read is no condition of it.
+    // The plan does not depend on lists that it never read.
     let is_needed = |list: &Scope| read.scope.contains_key(list);
     let lists = rest.referred_lists(read).into_iter();
     let live = read_again(connection, lists, is_needed, "to find what the plan refers to").await?;
@@ -354,7 +354,7 @@ pub async fn refuse_lost_references(
         .hint("nothing was sent"))
 }
 
-/// Reads what an earlier call has read; a list that `is_needed` has to be read.
+/// Reads again what an earlier call has read; a list that `is_needed` must be readable.
 async fn read_again(
     connection: &Connection,
     lists: impl Iterator<Item = Scope>,

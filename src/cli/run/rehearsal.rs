@@ -10,8 +10,8 @@ use crate::plan::{Action, BlockReason};
 use crate::run::{ChangeStep, Intent, RunClosing, RunRecorder, Urgency};
 use crate::sandbox::{self, Scenario, Seed, SeedMetadata, ViewReference};
 
-/// What goes wrong on an ordinary bad day: answers that are lost after the work was done, overload,
-/// refusals for pace, a list that comes half. None of it may keep a run from its end.
+/// The faults of an ordinary bad day: answers that are lost after the work was done, overload, rate limiting, a
+/// truncated list. None of them may keep a run from finishing.
 const ROUGH: &str = "
 rules:
   - {operation: '*-create', every: 4, cut: after}
@@ -37,10 +37,10 @@ pub fn scenario(faults: &str) -> Result<Scenario> {
     read.with_status(ExitStatus::Invalid).hint("docs/sandbox.md describes scenarios; or use --faults rough")
 }
 
-/// The copy of what was kept, with what else refers to the objects that the plan deletes.
+/// The copy of the snapshot, with the objects outside of it that refer to those that the plan deletes.
 pub fn seeds(snapshot: &Snapshot, plan: &Plan) -> Vec<Seed> {
     let (referrers, kinds) = (referrers(plan), snapshot.kinds());
-    // What the copy has itself lets go as the service's own would.
+    // Objects in the copy drop their references as they would in the service, so list only the others.
     let is_kept = |key: &Key| kinds.contains(&key.kind) && snapshot.namespaces.contains_key(&key.namespace);
     let is_elsewhere = |object: &&RelatedObject| object.key().is_none_or(|key| !is_kept(&key));
     let of = |namespace: &Namespace, kind: KindName, item: &SnapshotItem| {
@@ -108,7 +108,7 @@ fn seed<'a>(item: &Json, key: &Key, referrers: impl Iterator<Item = &'a RelatedO
             namespace: text(owner, "namespace"),
             uid: text(owner, "uid"),
         }),
-        // What is going stays so for as long as the rehearsal takes.
+        // An object that is being deleted stays so during the rehearsal.
         finalizers: if deletion_timestamp.is_some() { vec!["rehearsal".to_owned()] } else { Vec::new() },
         deletion_timestamp,
         status: Vec::new(),

@@ -5,9 +5,9 @@ use crate::cli::ProcessEnvironment;
 use crate::cli::args::ApprovalArgs;
 use crate::run::{ApprovalKind, RunTrigger};
 
-/// The variable that names who approved, where no flag does.
+/// The variable that names who approved, if no flag does.
 const APPROVED_BY: &str = "TRUEUP_APPROVED_BY";
-/// The variable that names the change request, where the forge's own do not: after a merge they name none.
+/// The variable that names the change request if the forge's own do not: after a merge they name none.
 const CHANGE_REQUEST: &str = "TRUEUP_CHANGE_REQUEST";
 
 /// Who and what starts a run with this decision.

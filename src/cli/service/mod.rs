@@ -15,18 +15,18 @@ use crate::model::{Clock, Layout};
 use crate::plan;
 use crate::sandbox::{self, RequiredToken, Running, SandboxOptions, Scenario, Storage};
 
-/// Requests of a rehearsal that are recorded, to count those that met a fault.
+/// The maximum number of recorded requests of a rehearsal, to count those that met a fault.
 const REHEARSED_REQUESTS: usize = 1_000_000;
 
 /// The variables that may contain the password, the first one set: ours, and that of the vendor's tools.
 const PASSWORD_VARIABLES: [&str; 2] = ["TRUEUP_P12_PASSWORD", "VES_P12_PASSWORD"];
 
-/// A client with what it talks to.
+/// The settings for clients of one service.
 pub struct Connection {
     settings: api::ClientSettings,
 }
 
-/// Makes the client's settings, and starts the embedded service where it is asked for.
+/// Makes the client's settings, and starts the embedded service if the call asks for it.
 ///
 /// # Errors
 /// No token, files that cannot be read, a sandbox that does not start.
@@ -34,7 +34,7 @@ pub async fn connect(context: &Context, config: &Config) -> Result<Connection> {
     connect_with(context, config, true).await
 }
 
-/// [`connect`], or the same without the token, to see what the service answers anyway.
+/// Like [`connect`], but possibly without the token, to see what the service answers then.
 ///
 /// # Errors
 /// Those of [`connect`].
@@ -113,7 +113,7 @@ impl Connection {
         plan::ServiceId { base_url: self.settings.base_url.to_string(), layout: self.settings.layout }
     }
 
-    /// A plan or record is for one service, and the settings must name the same.
+    /// Checks that the settings name the service that the plan or record is for.
     ///
     /// # Errors
     /// They name another.
@@ -143,8 +143,8 @@ impl Connection {
     }
 }
 
-/// Starts an embedded service in memory for one rehearsal, with the faults of `scenario`. The client
-/// does not wait there: it skips the pauses of a real one.
+/// Starts an embedded service in memory for one rehearsal, with the faults of `scenario`. Its client does not wait: it
+/// skips the pauses of a real one.
 ///
 /// # Errors
 /// It does not start.

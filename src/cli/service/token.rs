@@ -1,6 +1,6 @@
-//! Where the API token comes from, and that it goes only where it may: a file, or a variable of the
-//! environment whose name begins with `TRUEUP_TOKEN`. Never an argument, a command or the configuration.
-//! `NAME_FILE` replaces the variable `NAME` where a secret is mounted as a file.
+//! Where the API token comes from, and which service may get it. It comes from a file, or from an environment variable:
+//! `F5XC_API_TOKEN`, or one whose name begins with `TRUEUP_TOKEN`. It never comes from an argument, a command or the
+//! configuration. `NAME_FILE` replaces the variable `NAME` if a secret is mounted as a file.
 
 use crate::cli::args::GlobalArgs;
 use crate::cli::prelude::*;
@@ -8,7 +8,7 @@ use crate::cli::settings::{self, Address};
 use crate::cli::{Context, ProcessEnvironment, Result, file};
 use crate::load::config::DEFAULT_TOKEN_VARIABLE as VARIABLE;
 
-/// The variable of other tools, looked at last.
+/// The variable of other tools, read last.
 const FOREIGN_VARIABLE: &str = "F5XC_API_TOKEN";
 
 /// A token with its source. Nothing but a header of a request shows it.
@@ -17,12 +17,12 @@ pub struct GivenToken {
     pub text: String,
     /// The flag or the variable that it comes from.
     pub name: String,
-    /// A variable beside it names the service that it is for.
+    /// Whether a variable beside it names the service that it is for.
     pub bound: bool,
 }
 
 /// The token for the service at `address`: of `--token-file`, of the variable that the configuration names, of
-/// `TRUEUP_TOKEN`, of `F5XC_API_TOKEN`, in this order. Nothing where none is given.
+/// `TRUEUP_TOKEN`, of `F5XC_API_TOKEN`, in this order. `None` if none is given.
 ///
 /// # Errors
 /// A file that cannot be read, a variable that the configuration may not name, that is not set or that
@@ -60,7 +60,7 @@ fn found(context: &Context, named: Option<&str>, address: &Address) -> Result<Op
     let name = named.unwrap_or(VARIABLE);
     if let Some((text, source)) = of_variable(environment, name)? {
         let bound = is_bound(environment, name, address)?;
-        // The author of the configuration could choose any token of the environment.
+        // Otherwise the author of the configuration could choose any token of the environment.
         if !bound && name != VARIABLE {
             return Err(error!(Invalid, "`{name}` is bound to no service: `{name}_URL` is not set")
                 .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));

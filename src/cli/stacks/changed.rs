@@ -14,7 +14,7 @@ use crate::load::{SourceFile, StackFiles, StackPath, is_definition_path, is_hidd
 use crate::model::policy::Prune;
 use crate::report::stacks::{ALLOW_EMPTY, EnvironmentSettings, LeftObjects, StackChange, StackEntry};
 
-/// Files and bytes that are compared at a time.
+/// The maximum number of files and bytes that are compared at a time.
 const CHUNK: (usize, u64) = (5_000, 64 * 1024 * 1024);
 
 /// A stack of the working tree.
@@ -27,7 +27,7 @@ pub struct ListedStack {
 
 /// What changed since a revision.
 pub struct ChangedStacks {
-    /// The change of each stack, in their order; nothing for one that has not changed.
+    /// The change of each stack, in their order; `None` for one that has not changed.
     pub stacks: Vec<Option<StackChange>>,
     /// The stacks that are gone.
     pub removed: Vec<StackEntry>,
@@ -56,7 +56,7 @@ pub fn entry(directory: String, config: &Config) -> StackEntry {
     }
 }
 
-/// What the settings of an environment say otherwise than those of the top level.
+/// The settings of an environment that differ from those of the top level.
 fn set_otherwise(config: &Config, environment: &Config) -> EnvironmentSettings {
     let names = |config: &Config| config.namespaces.iter().map(ToString::to_string).collect();
     EnvironmentSettings {
@@ -95,7 +95,7 @@ struct TreeThen<'r> {
     tree: BTreeMap<&'r str, &'r TreeEntry>,
 }
 
-/// A file that may be as it was, by its size.
+/// A file that may be unchanged, by its size.
 struct Candidate<'t> {
     stack: usize,
     entry: &'t TreeEntry,
@@ -135,7 +135,7 @@ impl<'r> TreeThen<'r> {
         Ok(changes)
     }
 
-    /// The files of a stack, to be compared with what they were; an error where the names or sizes show a change.
+    /// The files of a stack, to be compared with their earlier content; an error if the names or sizes show a change.
     fn outline(&self, stack: usize, root: &ListedStack) -> Result<Vec<Candidate<'r>>, StackChange> {
         let directory = real_path_or_given(&root.directory);
         let Some(prefix) = self.prefix(&directory) else { return Err(StackChange::Added) };
@@ -144,9 +144,9 @@ impl<'r> TreeThen<'r> {
             return Err(StackChange::Added);
         }
         let before: Vec<(&str, &'r TreeEntry)> = self.below(&prefix).collect();
-        // Of a tree that is too large nobody knows that it is as it was.
+        // A tree that is too large to search may have changed.
         let Ok(mut after) = StackPath::below(&directory) else { return Err(StackChange::Changed) };
-        // A link can lead to whatever is there: a file of any name, hidden or excluded, a directory, another link.
+        // A link can lead to anything: a file of any name, hidden or excluded, a directory, another link.
         let has_links = after.iter().any(|file| file.is_link && !is_hidden(&file.path))
             || before.iter().any(|(path, entry)| entry.kind != EntryKind::File && !is_hidden(path));
         let counts = |path: &str| has_links || root.files.reads(path);
@@ -160,7 +160,7 @@ impl<'r> TreeThen<'r> {
             let there = directory.join(&file.path);
             let length = there.symlink_metadata().map_or(0, |metadata| metadata.len());
             let size = entry.size.unwrap_or(0);
-            // Git may write another end of each line than it keeps.
+            // Git may check out other line endings than it stores.
             let may_be_same = length <= 2 * size && size <= 2 * length;
             if path != file.path || (entry.kind == EntryKind::Link) != file.is_link || !may_be_same {
                 return Err(StackChange::Changed);
@@ -170,7 +170,7 @@ impl<'r> TreeThen<'r> {
         Ok(files)
     }
 
-    /// The path of a directory from the top, with a final `/` where it is not the top.
+    /// The path of a directory from the top, with a final `/` unless it is the top.
     fn prefix(&self, directory: &Path) -> Option<String> {
         let top = self.repository.top();
         let top = real_path_or_given(top);
@@ -178,7 +178,7 @@ impl<'r> TreeThen<'r> {
         Some(if below.is_empty() { below } else { format!("{below}/") })
     }
 
-    /// The stacks of the merge base whose settings are gone, or have lost environments: then with these alone.
+    /// The stacks of the merge base whose settings are gone, or have lost environments: then with only these.
     fn removed(&self, below: &[PathBuf]) -> Result<Vec<StackEntry>, GitError> {
         let prefixes: Vec<String> =
             below.iter().filter_map(|directory| self.prefix(&real_path_or_given(directory))).collect();
@@ -201,7 +201,7 @@ impl<'r> TreeThen<'r> {
         removed.filter_map(Result::transpose).collect()
     }
 
-    /// The stack of a settings file, which had this kind and these bytes; nothing where it has lost nothing.
+    /// The stack of a settings file, which had this kind and these bytes; `None` if it has lost nothing.
     fn removed_stack(
         &self,
         entry: &TreeEntry,
@@ -216,7 +216,7 @@ impl<'r> TreeThen<'r> {
         }
         let mut config = load::settings_of(Some(bytes.clone()), &LoadOptions::default()).unwrap_or_default();
         if !is_gone {
-            // Settings that cannot be read are an error of their stack.
+            // Settings that cannot be read are reported for their stack.
             let Ok(now) = load::settings(&directory, &LoadOptions::default()) else { return Ok(None) };
             config.environments.retain(|name, _| !now.environments.contains_key(name));
             if config.environments.is_empty() {
@@ -231,7 +231,7 @@ impl<'r> TreeThen<'r> {
         let is_there = |entry: &TreeEntry| self.repository.top().join(&entry.path).is_file();
         let mut below = self.below(prefix);
         let by_hand = match is_gone {
-            // Definitions that are left are those of the stack again, and a glob that matches nothing is an error.
+            // Definitions that are left would belong to the stack again, and a glob that matches nothing is an error.
             true if includes || below.any(|(path, entry)| is_definition_path(path) && is_there(entry)) => {
                 Some("`allow_empty: true`, `prune: owned` and `files: {include: [], exclude: ['**']}`")
             }
@@ -249,7 +249,7 @@ impl<'r> TreeThen<'r> {
         let by_hand = by_hand.map(|rest| format!("{first}{rest}"));
         let left = self.left(prefix, &config)?;
         let mut entry = self::entry(self.context.environment.directory_from_here(&directory), &config);
-        // The file need not name the stack where the call does.
+        // The file need not name the stack if the call does.
         let is_unnamed = has(|config| config.stack.is_none());
         if let Some((name, _)) = settings::stack_text(self.context).filter(|_| is_unnamed) {
             (entry.stack, entry.flags) = (Some(name.to_owned()), self.context.call.flags("stack"));
@@ -264,7 +264,7 @@ impl<'r> TreeThen<'r> {
         below.map(move |(&path, &entry)| (&path[prefix.len()..], entry))
     }
 
-    /// The files of the tree to which the links among these entries lead, as far as they do, by the path of the link.
+    /// The files of the tree to which links among these entries lead, by the path of the link.
     fn behind(
         &self,
         entries: impl Iterator<Item = &'r TreeEntry>,
@@ -278,7 +278,7 @@ impl<'r> TreeThen<'r> {
     }
 
     /// What a stack of the merge base defined there and no stack of the working tree defines now, for each of its
-    /// environments; nothing if it does not load.
+    /// environments; `None` if it does not load.
     fn left(&self, prefix: &str, config: &Config) -> Result<Option<Vec<LeftObjects>>, GitError> {
         let below = self.below(prefix).filter(|(path, entry)| entry.kind != EntryKind::Submodule && !is_hidden(path));
         let below: Vec<(&str, &TreeEntry)> = below.collect();
@@ -289,7 +289,7 @@ impl<'r> TreeThen<'r> {
                 None if entry.kind == EntryKind::File => files.push((path, entry)),
                 Some(file) if !is_source(path) || file.path.starts_with(prefix) => files.push((path, *file)),
                 _ if is_source(path) && !reads.reads(path) => {}
-                // It may be a directory of definitions.
+                // The link may lead to a directory of definitions.
                 _ => return Ok(None),
             }
         }
@@ -321,7 +321,7 @@ impl<'r> TreeThen<'r> {
     }
 }
 
-/// The stacks of these settings: without an environment, where its name is that of no environment, and in each of them.
+/// The stacks of these settings: without an environment, unless an environment has its name, and in each environment.
 fn stacks(config: &Config) -> impl Iterator<Item = (Option<&String>, &Config)> {
     let environments = config.environments.iter().map(|(name, config)| (Some(name), config));
     config.is_stack().then_some((None, config)).into_iter().chain(environments)
@@ -331,7 +331,7 @@ fn stacks(config: &Config) -> impl Iterator<Item = (Option<&String>, &Config)> {
 fn deletes_with_a_line_more(mut settings: Vec<u8>) -> bool {
     settings.extend(format!("\n{ALLOW_EMPTY}\n").bytes());
     let Ok(config) = load::settings_of(Some(settings), &LoadOptions::default()) else { return false };
-    // What prunes without `namespaces:` is an error of its environment.
+    // An environment that prunes without `namespaces:` is an error.
     let deletes =
         |config: &Config| config.allow_empty && config.safeguards.prune != Prune::None && !config.namespaces.is_empty();
     stacks(&config).all(|(_, config)| deletes(config))
@@ -345,7 +345,7 @@ fn now(candidate: &Candidate<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// The bytes of a text without the carriage return that may end its lines.
+/// The bytes of a text without carriage returns at the ends of lines.
 fn lines(text: &[u8]) -> impl Iterator<Item = &u8> {
     let next = text.iter().skip(1).map(Some).chain([None]);
     text.iter().zip(next).filter(|pair| *pair != (&b'\r', Some(&b'\n'))).map(|(byte, _)| byte)

@@ -1,5 +1,6 @@
 //! Every stack that a repository declares, in the working tree or at a commit: the settings of each directory with a
-//! `trueup.yaml`, or why they cannot be read. What asks for the other stacks of a repository asks here; `move` looks for one stack by itself, with the variables of its call.
+//! `trueup.yaml`, or why they cannot be read. All searches for other stacks of a repository use it, but for `move`,
+//! which looks for one stack with the variables of its call.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -23,7 +24,7 @@ pub struct DeclaredDirectory {
     pub path: PathBuf,
     /// The bytes of its settings, or why they cannot be read.
     file: Result<Vec<u8>, String>,
-    /// Read from the bytes when something asks.
+    /// Parsed from the bytes on first use.
     settings: OnceCell<Result<Config, String>>,
     texts: OnceCell<DirectoryKeys>,
     defined: RefCell<BTreeMap<Option<String>, Defined>>,
@@ -42,7 +43,7 @@ pub struct DefinedObjects {
     pub keys: BTreeSet<Key>,
     /// Who refers to what.
     pub referrers: BTreeMap<Key, BTreeSet<Referrer>>,
-    /// Why it does not load with the variables of the call, where it does without them.
+    /// Why it does not load with the variables of the call, if it loads without them.
     pub problem: Option<String>,
 }
 
@@ -73,7 +74,7 @@ impl DeclaredDirectory {
     /// Its settings without an environment.
     ///
     /// # Errors
-    /// Why they cannot be read.
+    /// The settings cannot be read; with the reason.
     pub fn config(&self) -> Result<&Config, &str> {
         let settings = self.settings.get_or_init(|| {
             load::settings_of(Some(self.file.clone()?), &LoadOptions::default()).map_err(|problems| problems.summary())
@@ -81,10 +82,10 @@ impl DeclaredDirectory {
         settings.as_ref().map_err(String::as_str)
     }
 
-    /// Its stacks: without an environment first, then each environment, with the settings that a call gets which chooses it.
+    /// Its stacks: first without an environment, then each environment, with the settings that a call for it gets.
     ///
     /// # Errors
-    /// Why its settings cannot be read.
+    /// The settings cannot be read; with the reason.
     pub fn stacks(&self) -> Result<impl Iterator<Item = (Option<&str>, &Config)>, &str> {
         let config = self.config()?;
         let environments = config.environments.iter().map(|(name, config)| (Some(name.as_str()), config));
@@ -97,8 +98,8 @@ impl DeclaredDirectory {
         self.texts.get_or_init(|| DirectoryKeys::read(&self.path, &files()))
     }
 
-    /// What they define in an environment with these variables of the call, and without them, as another call has them.
-    /// Each stack of a call may ask, and it is loaded once.
+    /// What its files define in an environment with these variables of the call, and without them, as for another call.
+    /// Each stack of a call may ask; the files are loaded once.
     pub fn defined(&self, environment: Option<&str>, variables: &BTreeMap<String, String>) -> Defined {
         let load = |variables: BTreeMap<String, String>| {
             let environment = environment.map(str::to_owned);
@@ -125,7 +126,7 @@ impl DeclaredDirectory {
         Rc::clone(all.entry(environment.map(str::to_owned)).or_insert_with(|| Rc::new(load_all())))
     }
 
-    /// Whether the text of its settings can name this stack: not, where it has neither the name nor an escape.
+    /// Whether the text of its settings can name this stack: only if it contains the name or an escape.
     pub fn may_name(&self, stack: &str) -> bool {
         let Ok(bytes) = &self.file else { return true };
         let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
@@ -137,14 +138,14 @@ impl DeclaredDirectory {
     }
 }
 
-/// Where the stacks beside `directory` are searched for: the top of its repository, of a submodule that of the repository
-/// around it; or the directory itself where there is none.
+/// Where the stacks beside `directory` are searched for: the top of its repository (for a submodule, of the repository
+/// around it), or the directory itself if there is none.
 pub fn top(directory: &Path) -> PathBuf {
     let tops = || directory.ancestors().filter(|above| above.join(".git").exists());
     tops().find(|top| !is_submodule(top)).or(tops().last()).unwrap_or(directory).to_owned()
 }
 
-/// Whether git keeps a repository in the one around it, which is said by a file. That of a worktree names `worktrees/NAME`.
+/// Whether the repository is a submodule, by its `.git` file. That of a worktree names `worktrees/NAME`.
 fn is_submodule(top: &Path) -> bool {
     let kept = file::read(&top.join(".git"), limit::SETTINGS).unwrap_or_default();
     let text = String::from_utf8_lossy(&kept);
@@ -155,11 +156,11 @@ fn is_submodule(top: &Path) -> bool {
 /// The directories with settings in and below `top` in the working tree.
 ///
 /// # Errors
-/// Why it cannot be searched.
+/// The directory cannot be searched; with the reason.
 pub fn in_tree(top: &Path) -> Result<Vec<DeclaredDirectory>, String> {
     let found = load::stacks_of_repository(top).map_err(|problem| problem.message)?;
     let declared = found.into_iter().map(|path| {
-        // A link that leads out of the stack's directory is no settings file.
+        // A link that leads out of the stack's directory does not count as a settings file.
         let read = || Directory::open(&path)?.read(config::FILE, limit::DEFINITIONS);
         let file = match path.join(config::FILE).symlink_metadata() {
             Ok(_) => read().map_err(|error| error.to_string()),
@@ -209,12 +210,12 @@ pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDi
     Ok(declared)
 }
 
-/// The directory of a settings file, as a prefix of what is in it; nothing for another file.
+/// The directory of a settings file, as a prefix of what is in it; `None` for another file.
 pub fn prefix(path: &str) -> Option<&str> {
     path.strip_suffix(config::FILE).filter(|prefix| prefix.is_empty() || prefix.ends_with('/'))
 }
 
-/// The target of a link with these contents, from the repository's top; nothing where it leads out.
+/// The target of a link with these contents, from the repository's top; `None` if it leads out.
 pub fn target(link: &TreeEntry, contents: &[u8]) -> Option<String> {
     let directory = link.path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let target = std::str::from_utf8(contents).ok()?;

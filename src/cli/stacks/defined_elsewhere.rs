@@ -1,6 +1,6 @@
-//! Deletes of objects that another stack of the repository or of the call defines now, or refers to: a definition that is
-//! moved from one stack to another must not cost the object, so its delete is blocked until that stack owns it. What cannot be
-//! read and may define the object blocks its delete with the reason.
+//! Deletes of objects that another stack of the repository or of the call defines now, or refers to: moving a
+//! definition from one stack to another must not delete the object, so its delete is blocked until that stack owns it.
+//! Files that cannot be read and may define the object block its delete, with the reason.
 
 use crate::cli::context::LazyRepository;
 use crate::cli::prelude::*;
@@ -13,24 +13,24 @@ use crate::model::RelatedObject;
 use crate::model::policy::Prune;
 use crate::plan::{BlockReason, BrokenReference, Change, KeyAllowance, Note, Unchangeable};
 
-/// What a plan has of the definitions of its own stack as they are now.
+/// How a plan is related to the current definitions of its own stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Definitions {
-    /// It is made of them.
+    /// It is made from them.
     Planned,
-    /// They may define since what it deletes.
+    /// It is older: they may define by now what it deletes.
     Later,
 }
 
 /// The directory of the plan's own stack, its settings and its repository.
 type OwnDirectory<'a> = (&'a Path, &'a Config, &'a LazyRepository);
 
-/// What definitions of other stacks refer to, each with those that do.
+/// The objects that definitions of other stacks refer to, each with those that do.
 pub type Referrers = BTreeMap<Key, Vec<RelatedObject>>;
 
-/// Blocks the deletes of what another stack of the same service defines now, or may define: one of the repository, or of
-/// the repositories and directories that the call is about. What their definitions refer to is returned. `own` is how the plan
-/// is related to the definitions of its own stack.
+/// Blocks the deletes of objects that another stack of the same service defines now, or may define: a stack of the
+/// repository, or of the repositories and directories that the call is about. Returns what their definitions refer to.
+/// `own` is how the plan is related to the definitions of its own stack.
 pub fn block(context: &Context, here: OwnDirectory<'_>, own: Definitions, plan: &mut Plan) -> Referrers {
     // A definition that stays may still refer to one that moved.
     let is_referred = |reason: &BlockReason| matches!(reason, BlockReason::Reference(BrokenReference::Deleted(_)));
@@ -44,7 +44,7 @@ pub fn block(context: &Context, here: OwnDirectory<'_>, own: Definitions, plan: 
     referrers
 }
 
-/// Names the transfer of what the stack owns outside of `namespaces:` and `kinds:` and another stack defines now.
+/// Adds how to transfer objects that the stack owns outside of `namespaces:` and `kinds:` and another stack defines.
 pub fn note(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
     let key = |note: &Note| match note {
         Note::Outside { key, .. } | Note::OutsideKinds { key, .. } => Some(key.clone()),
@@ -64,7 +64,7 @@ pub fn note(context: &Context, here: OwnDirectory<'_>, plan: &mut Plan) {
     }
 }
 
-/// Why each of these that another stack defines now, or may define, is not deleted, and what their definitions refer to.
+/// Why those of `keys` that another stack defines, or may define, are not deleted, and what other definitions refer to.
 fn elsewhere(
     context: &Context,
     (here, config, repository): OwnDirectory<'_>,
@@ -94,7 +94,7 @@ fn elsewhere(
         };
         for other in declared.iter() {
             let (own, shown) = (other.path == here, context.environment.directory_from_here(&other.path));
-            // What a run made is taken back by a rollback, although environments share its definition.
+            // A rollback deletes what its run created, although environments share the definition.
             if own && plan.undone().is_some() {
                 continue;
             }
@@ -114,7 +114,7 @@ fn elsewhere(
             }
         }
     }
-    // Where git cannot be asked, an empty directory alone blocks nothing: many have one.
+    // If git cannot be asked, an empty directory alone does not block: many repositories have one.
     let left_out = |repository: &LazyRepository| match repository.open_lacking(|_| false) {
         Ok(repository) => repository.map_or_else(Vec::new, |repository| service.left_out(context, repository, keys)),
         Err(error) => keys.iter().map(|key| (key.clone(), error.to_string())).collect(),
@@ -127,8 +127,8 @@ fn elsewhere(
     (elsewhere, referrers)
 }
 
-/// Blocks them in a plan for the stack of the settings in force that was not made of its definitions as they are now: what
-/// these define is not deleted either.
+/// [`block`] for a plan that is not made from the current definitions of its stack, the one of the settings in force:
+/// what these define is not deleted, either.
 ///
 /// # Errors
 /// The directory of the stack cannot be read.
@@ -137,10 +137,10 @@ pub fn block_here(context: &Context, config: &Config, plan: &mut Plan) -> Result
     Ok(block(context, (&root, config, &LazyRepository::new(context, &root)), Definitions::Later, plan))
 }
 
-/// Refuses a plan of a file, or the rest of a run, that deletes what a stack has come to define or to refer to since.
+/// Rejects a plan from a file, or the rest of a run, that deletes what a stack defines or refers to by now.
 ///
 /// # Errors
-/// It does, or that cannot be read.
+/// The plan deletes such an object, or the definitions cannot be read.
 pub fn refuse(context: &Context, config: &Config, plan: &Plan) -> Result<()> {
     let mut now = plan.clone();
     let (referrers, consents) = (block_here(context, config, &mut now)?, plan.consents());
@@ -173,8 +173,8 @@ fn unknown(reason: String) -> BlockReason {
     BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason })
 }
 
-/// The command that transfers what the stack in `directory` defines in this environment from the stack `from`, or from none.
-/// What the call sets for its own stack alone would be wrong for the other.
+/// The command that transfers what the stack in `directory` defines in this environment from the stack `from`, or from
+/// none. `None` if the call has settings for its own stack, which would be wrong for the other one.
 fn transfer(context: &Context, from: Option<&str>, directory: &str, environment: Option<String>) -> Option<String> {
     let Context { call, global, .. } = context;
     let settings = call.clone().with("env", environment).settings();
@@ -186,7 +186,7 @@ fn transfer(context: &Context, from: Option<&str>, directory: &str, environment:
     })
 }
 
-/// The command by which the stack of a plan gives an object away: it needs no consent to take over what is foreign.
+/// The command by which the stack of a plan gives an object away, which needs no consent.
 fn gift(context: &Context, plan: &Plan, to: &str, key: &Key) -> Option<String> {
     let words = [plan.stack.as_deref()?, to, plan.made_for()?, &key.to_string()];
     let [from, to, directory, key] = words.map(safe::shell);
@@ -194,8 +194,8 @@ fn gift(context: &Context, plan: &Plan, to: &str, key: &Key) -> Option<String> {
     Some(format!("trueup move --from {from} --to {to} --directory {directory} {key}{settings}"))
 }
 
-/// Those of `keys` that a stack below `top` defines now for the service of these settings, with its directory, and those that
-/// one may define, with the reason why that is not known; a sparse working tree of `repository` lacks some.
+/// Those of `keys` that a stack below `top` defines now for the service of these settings, with its directory; and
+/// those that one may define, with the reason why that is unknown, such as a sparse working tree of `repository`.
 pub fn keys(
     context: &Context,
     (top, repository): (&Path, Option<&Repository>),
@@ -255,13 +255,13 @@ impl Definer {
         Self { key: key.clone(), stack, environment: environment.map(str::to_owned), problem: problem.cloned() }
     }
 
-    /// Why it is not known whether it defines it.
+    /// Why it is unknown whether the stack defines the object.
     fn unknown(&self, directory: &str) -> Option<String> {
         let place = self.environment.as_ref().map(|name| format!(" (environment {name})")).unwrap_or_default();
         self.problem.as_ref().map(|problem| format!("{directory}{place} may define it: {problem}"))
     }
 
-    /// Why the delete of what it defines is blocked, which the stack of the plan owns or no stack does.
+    /// Why the delete of the object is blocked; it is owned by the stack of the plan if `is_owned`, else by no stack.
     fn reason(self, context: &Context, plan: &Plan, directory: &str, is_owned: bool) -> BlockReason {
         if let Some(reason) = self.unknown(directory) {
             return unknown(reason);
@@ -280,27 +280,27 @@ impl Definer {
     }
 }
 
-/// The service of a plan, as the configuration names it and as it is.
+/// The service of a plan, as the plan and the configuration name it.
 struct Service<'a> {
     planned: &'a str,
     configured: Option<&'a str>,
-    /// A stack whose configuration names no service may be for this one: the call names it.
+    /// Whether stacks whose configuration names no service may be for this one, because the call names it.
     takes_unnamed: bool,
-    /// Those of the call.
+    /// The variables of the call.
     variables: BTreeMap<String, String>,
 }
 
 impl<'a> Service<'a> {
-    /// That of these settings.
+    /// The service of these settings.
     fn of(context: &Context, config: &'a Config) -> Self {
         let configured = config.base_url.as_deref();
         let (planned, takes_unnamed) = (configured.unwrap_or_default(), configured.is_none());
         Self { planned, configured, takes_unnamed, variables: settings::variables(context) }
     }
 
-    /// Who defines which of `keys` in a directory for this service, and which of them are referred to, by whom. Of the `own`
-    /// directory, whose environment of the plan is given, what the environments share does not count, because an overlay
-    /// removes from one of them what it has; nor does what is planned.
+    /// Which stacks in a directory define some of `keys` for this service, and what refers to these. `own` means the
+    /// directory of the plan, with the plan's environment: there, what the environments share does not count, because
+    /// an overlay may remove it from one of them; nor does what is planned.
     fn definers(
         &self,
         other: &DeclaredDirectory,
@@ -320,7 +320,7 @@ impl<'a> Service<'a> {
         for (environment, config) in stacks {
             let is_later = own.is_some_and(|own| own == (environment, Definitions::Later));
             let is_own = own.is_some_and(|(chosen, _)| environment.is_none() || environment == chosen) && !is_later;
-            // What environments share under no name defines nothing by itself.
+            // Without a name, what environments share defines nothing by itself.
             let is_nameless = environment.is_none() && has_environments && config.stack.is_none();
             if is_own || is_nameless || !self.is_of(config) {
                 continue;
@@ -343,10 +343,10 @@ impl<'a> Service<'a> {
                     let by = |key: &Key| all.referrers.get(key).into_iter().flatten().cloned();
                     referrers.extend(named.into_iter().flat_map(|key| by(key).map(|by| (key.clone(), by))));
                 }
-                // Files that only make sense in an environment are no stack without one.
+                // Files that only make sense in an environment do not make a stack without one.
                 Err(problems) if !is_stack || problems.lacks_environment => {}
                 Err(problems) => {
-                    // What a plan was made of may need the variables of its call.
+                    // The definitions that a plan was made from may need the variables of its call.
                     let (may, problem) = (may.into_iter().filter(|_| !is_later), problems.summary());
                     found.extend(may.map(|key| Definer::new(key, stack.clone(), environment, Some(&problem))));
                 }
@@ -355,7 +355,7 @@ impl<'a> Service<'a> {
         (found, referrers)
     }
 
-    /// Those of `keys` that another stack may define in what the working tree lacks, with that reason.
+    /// Those of `keys` that another stack may define in files that the working tree lacks, with that reason.
     fn left_out(&self, context: &Context, repository: &Repository, keys: &[Key]) -> Vec<(Key, String)> {
         let found = || -> Result<_, GitError> {
             let mut left_out = repository.left_out("")?;
@@ -396,12 +396,12 @@ impl<'a> Service<'a> {
             }
             Ok(found)
         };
-        // Of what git cannot show nobody knows what it defines.
+        // What git cannot show may define any of the keys.
         found().unwrap_or_else(|error| keys.iter().map(|key| (key.clone(), error.to_string())).collect())
     }
 
-    /// Whether the stack around a path can read what is there, itself or through a link, as the last commit has the stacks,
-    /// and is for this service.
+    /// Whether the stack around a path, according to the last commit, is for this service and can read what is there,
+    /// directly or through a link.
     fn may_read(&self, context: &Context, parts: &[CommitPart<'_>], entry: &TreeEntry) -> bool {
         let stacks = parts.iter().flat_map(|part| part.declared.iter().map(move |stack| (part, stack)));
         let around = stacks.filter_map(|(part, stack)| {

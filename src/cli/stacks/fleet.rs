@@ -1,5 +1,5 @@
 //! A command about several stacks: each has a context of its own, all of one service share its limits, and many are
-//! worked on at the same time. What goes wrong with one is its own result.
+//! processed at the same time. An error of one stack is only its own result.
 
 use std::rc::Rc;
 
@@ -20,25 +20,25 @@ use crate::plan::MatchedFilters;
 use crate::report::document;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NoResult, StackReport};
 
-/// Stacks that an error about several names.
+/// The maximum number of stacks that an error names.
 const NAMED: usize = 12;
 
-/// Stacks that are worked on at the same time.
+/// The maximum number of stacks that are processed at the same time.
 pub const AT_ONCE: usize = 16;
 
 /// One of several stacks.
 pub struct Member {
-    /// Which.
+    /// Its paths and environment.
     pub target: Target,
     /// The context of its command.
     pub context: Context,
-    /// Its settings, if they can be read; without the environment of the call, the other ones.
+    /// Its settings, if they can be read; if it lacks the environment of the call, those without one.
     settings: Option<Config>,
-    /// Another shard has it.
+    /// Whether it belongs to another shard.
     pub is_elsewhere: bool,
 }
 
-/// What became of a stack of a command.
+/// The result of a command for one stack.
 pub type StackResult<T> = Result<T, NoResult<CommandError>>;
 
 /// What the stacks of a command need.
@@ -51,7 +51,7 @@ pub enum FleetNeeds {
 }
 
 impl FleetNeeds {
-    /// What stacks need that are compared with snapshots, if there are any.
+    /// What stacks need: those that are compared with snapshots do not need the service.
     pub fn of(live: Option<&Path>) -> Self {
         if live.is_some() { FleetNeeds::Definitions } else { FleetNeeds::Service }
     }
@@ -88,7 +88,7 @@ pub async fn open(context: &Context, targets: Vec<Target>, needs: FleetNeeds) ->
             context.global.env.clone_from(&target.environment);
             context.call = context.call.with("env", target.environment.clone());
         }
-        // One that is not there fails by itself.
+        // A directory that does not exist fails on its own later.
         tenants.tops.borrow_mut().extend(settings::root(&context, target.path()).map(|root| declared::top(&root)));
         let options = settings::load_options(&context);
         let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
@@ -114,7 +114,7 @@ pub fn leave_elsewhere(members: &mut [Member], shard: Shard) {
     }
 }
 
-/// Refuses an environment that none of the stacks has.
+/// Rejects an environment that none of the stacks has.
 fn one_has_the_environment(context: &Context, members: &[Member]) -> Result<()> {
     if members.iter().any(|member| member.missing_environment().is_none()) {
         return Ok(());
@@ -150,16 +150,16 @@ pub async fn each<'m, T>(
         member.context.close().await;
         (at, done)
     });
-    // In the order in which they are done: one that waits keeps only its own place from those after it.
+    // Unordered, so that a stack that waits occupies only one place.
     let done: BTreeMap<usize, _> = futures_util::stream::iter(works).buffer_unordered(AT_ONCE).collect().await;
     done.into_values().collect()
 }
 
-/// Works on each stack, and refuses what is wrong with them together: an endpoint that two define, and a filter or a
-/// variable that matches or is used in none.
+/// Works on each stack, and rejects what is wrong with them together: an object that two of them define, a filter that
+/// matches nothing in any, and a variable that none uses.
 ///
 /// # Errors
-/// There is such a filter or variable, or what is wrong is the call.
+/// There is such a filter or variable, or the call itself is wrong.
 pub async fn all<'m, T>(
     members: &'m [Member],
     filter: &FilterArgs,
@@ -207,7 +207,7 @@ pub fn file_stem(base_url: &str, stack: &str, environment: Option<&str>) -> Stri
     parts.map(|part| part.chars().map(plain).collect::<String>()).collect::<Vec<_>>().join("_")
 }
 
-/// Refuses a variable of the call that no stack uses. Of one that could not be loaded it is not known.
+/// Rejects a variable of the call that no stack uses, unless one of them could not be loaded.
 fn check_variables(members: &[Member]) -> Result<()> {
     let Some(context) = members.first().map(|member| &member.context) else { return Ok(()) };
     let loaded = members.iter().filter(|member| member.missing_environment().is_none());
@@ -216,8 +216,8 @@ fn check_variables(members: &[Member]) -> Result<()> {
     stack::check_variables(context, &used.into_iter().flatten().map(String::as_str).collect())
 }
 
-/// Refuses stacks that define the same endpoint of one service, whichever stack owns it: each would overwrite what the other
-/// applies.
+/// Rejects stacks that define the same object of one service, whichever stack owns it: each would overwrite what the
+/// other applies.
 fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
     let mut by_key: BTreeMap<(&Option<String>, &Key), usize> = BTreeMap::new();
     let mut shared: BTreeMap<[usize; 2], Vec<&Key>> = BTreeMap::new();
@@ -225,7 +225,7 @@ fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
         let Some(DefinedKeys { base_url, keys, .. }) = member.defined() else { continue };
         for key in keys {
             let Some(other) = by_key.insert((base_url, key), at) else { continue };
-            // Environments of one directory whose service nothing names yet are for different ones.
+            // Environments of one directory that do not name their service yet are for different ones.
             if base_url.is_some() || members[other].target.paths != member.target.paths {
                 shared.entry([other, at]).or_default().push(key);
             }
@@ -257,8 +257,8 @@ fn refuse_shared<T>(members: &[Member], done: &mut [StackResult<T>]) {
     }
 }
 
-/// Refuses a filter of the call that matches nothing in any of the stacks that were worked on. Of a stack that has no
-/// result, or could not be read whole, it is not known.
+/// Rejects a filter of the call that matches nothing in any stack, unless a stack has no result or could not be read
+/// completely.
 fn check_filters<T>(members: &[Member], filter: &FilterArgs, done: &[StackResult<T>]) -> Result<()> {
     let (mut matched, mut namespaces) = (MatchedFilters::default(), BTreeSet::new());
     for (member, done) in members.iter().zip(done) {
@@ -293,8 +293,8 @@ fn without_result(command: FleetCommand, none: &NoResult<CommandError>) -> ExitS
     }
 }
 
-/// The report over the stacks, and the worst of their statuses. `report` gives what a report says of a result, how it is
-/// drawn, if that is known, and its status.
+/// The report over the stacks, and the worst of their statuses. `report` gives the report on a result, how to render
+/// it, if that is known, and its status.
 pub fn report<'m, T>(
     command: FleetCommand,
     members: &[Member],
@@ -323,13 +323,13 @@ pub fn report<'m, T>(
 }
 
 impl Member {
-    /// The environment that the call names, where the settings do not have it.
+    /// The environment that the call names, if the settings lack it.
     fn missing_environment(&self) -> Option<&str> {
         let name = self.context.global.env.as_deref().filter(|_| self.target.environment.is_none())?;
         (!self.settings.as_ref()?.environments.contains_key(name)).then_some(name)
     }
 
-    /// What becomes of it without the environment of this name.
+    /// Its result if it lacks the environment of this name.
     fn without_environment(&self, name: &str) -> NoResult<CommandError> {
         let names: Vec<&str> =
             self.settings.iter().flat_map(|settings| settings.environments.keys().map(String::as_str)).collect();
@@ -344,7 +344,7 @@ impl Member {
         NoResult::Failed(error!(Invalid, "{message}").hint(hint).hint("to skip such stacks: --skip-missing-env"))
     }
 
-    /// Lets its call be about it alone: all of its namespaces, and its own file in the place of one for each stack.
+    /// Limits its call to this stack: all of its namespaces, and its own file instead of a directory of files.
     fn call_alone(&mut self) {
         let call = self.context.call.clone().without("shard");
         let live = call.values("live").first().map(|directory| slashed(&self.file_in(Path::new(directory))));
@@ -367,7 +367,7 @@ impl Member {
         settings::root(&self.context, self.target.path()).is_ok_and(|root| root.join(name).exists())
     }
 
-    /// Where it defines an endpoint: the file alone, if it cannot be read any more.
+    /// Where it defines an object; only its name, if it cannot be loaded any more.
     fn place(&self, key: &Key) -> String {
         let options = settings::load_options(&self.context);
         let Ok(loaded) = load::directory(self.target.path(), &options) else { return self.name() };
@@ -386,17 +386,17 @@ impl Member {
         self.target.name()
     }
 
-    /// The file of a directory that is for this stack: by service, stack and environment, whether the call names that or all.
+    /// The file for this stack in a directory: by service, stack and environment, whether the call names one or all.
     pub fn file_in(&self, directory: &Path) -> PathBuf {
         self.file_of(directory, self.context.global.env.as_deref())
     }
 
-    /// The same for its plan, which replaces that of another environment that a call named.
+    /// The file for its plan. It replaces the plan of another environment, unless the call is about all of them.
     pub fn plan_in(&self, directory: &Path) -> PathBuf {
         self.file_of(directory, self.target.environment.as_deref())
     }
 
-    /// The same for its drift state, from whose name version 0.2 left the environment out.
+    /// The file for its drift state; version 0.2 left the environment out of its name.
     pub fn drift_state_in(&self, directory: &Path) -> PathBuf {
         let [file, earlier] = [self.file_in(directory), self.file_of(directory, None)];
         if !exists(&file) && exists(&earlier) { earlier } else { file }
@@ -407,10 +407,10 @@ impl Member {
         with_slashes(directory.join(format!("{}.json", file_stem(&url, &stack, environment))))
     }
 
-    /// The same of a directory with snapshots, if the call names one.
+    /// Its snapshot in a directory, if the call names one.
     ///
     /// # Errors
-    /// No service is named, and the name of the file begins with it.
+    /// No service is named, which the name of the file begins with.
     pub fn snapshot_in(&self, directory: Option<&Path>) -> Result<Option<PathBuf>> {
         if let (Some(_), Some(config)) = (directory, self.config()) {
             settings::place(&self.context, config)?;
@@ -423,8 +423,8 @@ impl Member {
         self.settings.as_ref().filter(|_| self.missing_environment().is_none())
     }
 
-    /// What makes it this stack by these settings, whatever the other stacks of the call are: its service, its name, else its
-    /// directory, and its environment.
+    /// What identifies it by these settings, whatever the other stacks of the call are: its service, its name or else
+    /// its directory, and its environment.
     fn identity_by(&self, config: Option<&Config>) -> [String; 3] {
         let url = config.and_then(|config| settings::base_url(&self.context, config));
         let name = config.and_then(|config| settings::stack(&self.context, config).ok().flatten());
@@ -432,17 +432,17 @@ impl Member {
         [url.unwrap_or_default(), name.unwrap_or_else(|| self.target.directory()), environment]
     }
 
-    /// A digest of what makes it this stack.
+    /// A digest of what identifies it.
     fn id(&self) -> String {
         let words = self.identity_by(self.config());
         document::sha256(words.map(|word| word + "\0").concat(), 8)
     }
 }
 
-/// Refuses two stacks of which one would take the file of the other in the directory of a call.
+/// Rejects two stacks that would have the same file in a directory of the call.
 ///
 /// # Errors
-/// There are two.
+/// There are two such stacks.
 pub fn have_own_files(members: &[Member]) -> Result<()> {
     let mut seen = BTreeMap::new();
     for member in members {
@@ -456,13 +456,13 @@ pub fn have_own_files(members: &[Member]) -> Result<()> {
     Ok(())
 }
 
-/// How stacks get different names.
+/// How to give stacks different names.
 fn own_name(member: &Member) -> String {
     let of_call = settings::stack_text(&member.context).map(|(_, source)| format!("leave out `{source}`, and "));
     of_call.unwrap_or_default() + "give each a `stack:` of its own"
 }
 
-/// Refuses two stacks of one name that would each delete what the other one defines.
+/// Rejects two stacks of one name that would each delete what the other one defines.
 fn distinct(members: &[Member]) -> Result<()> {
     let mut seen: Vec<(Option<String>, String, BTreeSet<&Namespace>, &Member)> = Vec::new();
     let root = |member: &Member| settings::root(&member.context, member.target.path()).ok();
@@ -472,9 +472,9 @@ fn distinct(members: &[Member]) -> Result<()> {
         let url = settings::base_url(&member.context, config);
         let namespaces: BTreeSet<&Namespace> = config.namespaces.iter().collect();
         let is_another = |other: &Member| match other.target.paths == member.target.paths {
-            // Environments whose service nothing names yet are for different ones.
+            // Environments that do not name their service yet are for different ones.
             true => url.is_some(),
-            // Settings of a wrong name within a stack fail by themselves.
+            // Two paths of one stack are not two stacks; settings with a wrong file name in it fail on their own.
             false => root(other) != root(member),
         };
         let is_same = |other: &&(Option<String>, String, BTreeSet<&Namespace>, &Member)| {

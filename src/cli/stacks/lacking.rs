@@ -1,5 +1,5 @@
-//! What a repository and its submodules have at their last commits and the working tree lacks, as far as it may define
-//! something.
+//! Files that a repository and its submodules have at their last commits and the working tree lacks, as far as they may
+//! define something.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct CommitPart<'r> {
     pub below: &'r str,
     /// Its repository.
     pub repository: &'r Repository,
-    /// What its working tree is.
+    /// What to call its working tree.
     pub tree: &'static str,
     /// Its stacks.
     pub declared: Declared,
@@ -25,17 +25,17 @@ pub struct CommitPart<'r> {
     links: Vec<String>,
 }
 
-/// What may define something of what the working tree lacks.
+/// The parts that the working tree lacks and that may define something.
 #[derive(Debug, Default)]
 pub struct LackingFiles<'e> {
     /// The files, each with the path at which a stack reads it.
     pub files: Vec<(String, &'e TreeEntry)>,
-    /// What defines what nobody knows, and why.
+    /// Which parts may define anything, and why, as texts.
     pub unknown: Vec<String>,
 }
 
 impl<'r> CommitPart<'r> {
-    /// That of this repository, at this place.
+    /// The last commit of this repository, at this place.
     ///
     /// # Errors
     /// git cannot show the commit, or not all of it.
@@ -56,17 +56,17 @@ impl<'r> CommitPart<'r> {
         self.links.get(at).is_some_and(|link| link.starts_with(directory))
     }
 
-    /// The one that a path from the top lies in.
+    /// The part that contains a path, given from the top.
     pub fn around<'p>(parts: &'p [Self], path: &str) -> Option<&'p Self> {
         parts.iter().filter(|part| path.starts_with(part.below)).max_by_key(|part| part.below.len())
     }
 
-    /// Whether both are one.
+    /// Whether both are the same part.
     pub fn is(&self, other: &Self) -> bool {
         self.below == other.below
     }
 
-    /// What may define something of what it has and the working tree lacks.
+    /// The entries of `left_out` that may define something.
     ///
     /// # Errors
     /// git cannot show the contents of a link.
@@ -91,7 +91,7 @@ impl<'r> CommitPart<'r> {
         Ok(lacking)
     }
 
-    /// The files that are read through a link, each with its path there; nothing where they are not known.
+    /// The files that are read through a link, each with its path there; `None` if they are unknown.
     fn behind(&self, link: &TreeEntry) -> Result<Option<Vec<(String, &TreeEntry)>>, GitError> {
         let contents = self.repository.contents(&[link])?.pop().unwrap_or_default();
         let target = declared::target(link, &contents);
@@ -107,7 +107,7 @@ impl<'r> CommitPart<'r> {
         Ok(is_known.then_some(files))
     }
 
-    /// The stacks of which the working tree lacks the settings, whatever else it has of them.
+    /// The stacks whose settings the working tree lacks, whatever else it has of them.
     pub fn without_settings<'e>(&'e self, left_out: &'e [TreeEntry]) -> impl Iterator<Item = &'e DeclaredDirectory> {
         let is_lacking = |file: String| left_out.iter().any(|entry| entry.path == file);
         self.declared.iter().filter(move |stack| is_lacking(format!("{}{}", self.below, stack.file())))

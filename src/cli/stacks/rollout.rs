@@ -1,5 +1,5 @@
-//! An apply of several stacks: the plans of all, one approval, then one stack or one wave after the other. A stack that fails stops
-//! those that have not begun; the same command again goes on, because what is applied is in sync.
+//! An apply of several stacks: the plans of all, one approval, then one stack or one wave after the other. A failed
+//! stack stops those that have not begun; the same command again continues, because applied stacks are in sync.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,12 +19,12 @@ use crate::report::fleet::{FleetCommand, NoResult, StackReport};
 use crate::report::{Applied, Report as _, TextView, text};
 use crate::run::Outcome;
 
-/// Stacks of a wave that are named before it is approved.
+/// The maximum number of stacks of a wave that are named before it is approved.
 const NAMED: usize = 20;
 
-/// What became of planning each stack.
+/// The result of planning each stack.
 type Planned<'a> = [StackResult<PendingRun<'a>>];
-/// What became of applying each; nothing of one without changes.
+/// The result of applying each stack; `None` for one without changes.
 type Outcomes = Vec<StackResult<Option<Outcome>>>;
 
 /// Plans every stack, asks once, and applies the plans in order.
@@ -43,7 +43,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
             .hint("name a directory with --write"));
     }
     let members = fleet::open(context, targets, FleetNeeds::Service).await?;
-    // What names no stack is an error before anything is read.
+    // A wave that selects no stack is an error before anything is read.
     waves(arguments, &members, |_| true)?;
     let work = async |member| plan(arguments, member).await;
     let mut planned = fleet::all(&members, &arguments.scope.filter, work).await?;
@@ -61,7 +61,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         true => not_begun(&planned),
         false => apply(context, arguments, &waves, &planned).await,
     };
-    // Nothing goes on past a wave that shows nothing.
+    // The same command would not get past a wave that proves nothing.
     let is_stuck = arguments.waves.is_some()
         && failed > 0
         && (arguments.keep_going || waves.first().is_some_and(|wave| is_unplanned(wave, &planned)));
@@ -79,12 +79,12 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     if was_applied {
         let list = format!("trueup history{}", context.call.flags("state"));
         context.output.note_change(format!("{}; to see the runs: {list}", run::made(status)));
-        // Something was done, and not everything.
+        // Something was done, but not everything.
         if !matches!(status, ExitStatus::Done | ExitStatus::Interrupted | ExitStatus::Bug) {
             status = ExitStatus::Partly;
         }
     }
-    // What cannot be planned stops every other stack of the same call.
+    // Without `--keep-going`, a stack that cannot be planned stops all others.
     let keep_going = if is_refused { " --keep-going" } else { "" };
     let call = targets::call_of_plans(context) + &context.call.flags("waves keep_going") + keep_going;
     report.plans = Some((digest, call)).filter(|_| !is_stuck);
@@ -95,7 +95,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     Ok(status)
 }
 
-/// Whether a wave shows nothing of what the next ones get: one of its stacks cannot be planned, and none has changes.
+/// Whether a wave proves nothing for the next ones: one of its stacks cannot be planned, and none has changes.
 fn is_unplanned(wave: &Wave, planned: &Planned<'_>) -> bool {
     let is_failed = |at: &usize| matches!(planned[*at], Err(NoResult::Failed(_)));
     let has_changes = |at: &usize| planned[*at].as_ref().is_ok_and(|stack| !stack.plan.changes.is_empty());
@@ -125,7 +125,7 @@ fn wave_title(waves: &[Wave], at: usize) -> String {
     format!("wave {} of {}{name}: {}", at + 1, waves.len(), text::count(waves[at].stacks.len(), "stack"))
 }
 
-/// Plans one stack and looks at its gates.
+/// Plans one stack and checks its gates.
 async fn plan<'a>(arguments: &'a ApplyArgs, member: &'a Member) -> Result<PendingRun<'a>> {
     let scope = member.scope(&arguments.scope.filter);
     let pending = PendingRun::of_definitions(arguments, &member.context, &scope).await?;
@@ -145,7 +145,7 @@ fn approve(arguments: &ApplyArgs, context: &Context, planned: &mut Planned<'_>, 
         *stack = Err(NoResult::Failed(error));
     }
     let Some(given) = &arguments.decision.digest else { return Ok(()) };
-    // One of the plans that were reviewed before anything was allowed: the apply says what it allows.
+    // The digest may be that of plans before anything was allowed: the apply itself says what it allows.
     match digests.map(|digest| digest.is_named(given)) {
         [Some(true), _] | [_, Some(true)] => Ok(()),
         [Some(false), _] => Err(error!(Refused, "the digest of these plans is not {given}: the files, the live objects, the services, the stacks, their order or what was allowed are not those of the review")
@@ -200,7 +200,7 @@ async fn apply(context: &Context, arguments: &ApplyArgs, waves: &[Wave], planned
     let locks: BTreeMap<_, Mutex<()>> = plans.map(|plan| (locked(plan), Mutex::default())).collect();
     let mut results = not_begun(planned);
     for (number, wave) in waves.iter().enumerate() {
-        // `--keep-going` goes on within a wave: the next one relies on what the one before has shown.
+        // `--keep-going` continues only within a wave: the next one relies on the success of this one.
         let is_stopped = arguments.waves.is_some() && has_failed.get();
         if arguments.waves.is_some() && !is_stopped && !*stop.borrow() {
             context.output.message(&wave_title(waves, number));
@@ -218,7 +218,7 @@ async fn apply(context: &Context, arguments: &ApplyArgs, waves: &[Wave], planned
             let is_later = has_ended.get() || !arguments.decision.is_given();
             let result = apply_one(stack, is_later, &stop).await;
             has_ended.set(true);
-            // What a plan blocked was known before.
+            // Changes that the plan blocked were known before, so they are not a failure.
             let is_whole =
                 |outcome: &Outcome| !outcome.interrupted && outcome.is_done() && outcome.verification.is_proven();
             has_failed.set(has_failed.get() || !result.as_ref().is_ok_and(is_whole));
@@ -256,7 +256,7 @@ async fn apply_one(stack: &PendingRun<'_>, is_later: bool, stop: &watch::Receive
     }
 }
 
-/// The results where no run has begun: of a stack without changes none does.
+/// The results before any run has begun: a stack without changes needs none.
 fn not_begun(planned: &Planned<'_>) -> Outcomes {
     let of = |stack: &StackResult<PendingRun<'_>>| match stack {
         Ok(stack) if stack.plan.changes.is_empty() => Ok(None),

@@ -1,6 +1,6 @@
-//! What is whose, where several checkers share a fleet: each stack of a list is one checker's, and so is each namespace
-//! of a single stack, whatever the others do. Each is given by a hash of its own, so that a new one moves no other, and
-//! another number of checkers moves no more than it must.
+//! How several checkers share a fleet: each stack of a list belongs to one checker, and so does each namespace of a
+//! single stack. The hash of each decides alone, so that a new one moves no other, and another number of checkers moves
+//! as few as possible.
 
 use sha2::{Digest as _, Sha256};
 
@@ -26,7 +26,7 @@ fn parse(text: &str) -> Result<Shard, &'static str> {
     let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
     match parts {
         Some((_, of)) if of > MOST_SHARDS => Err("there are at most 4096 shards"),
-        // Counted from 0, as Kubernetes does, the N-th has no name of its own, and 0 is free for it.
+        // Counting from 0, as Kubernetes does, leaves out N: so 0 means the N-th.
         Some((0, of)) if of > 0 => Ok(Shard { index: of, of }),
         Some((index, of)) if (1..=of).contains(&index) => Ok(Shard { index, of }),
         _ => Err("write it as I/N with I from 1 to N, such as 2/5"),
@@ -39,7 +39,7 @@ const VARIABLES: [&str; 2] = ["JOB_COMPLETION_INDEX", "TRUEUP_SHARDS"];
 /// The shard of the call, which the environment may name.
 ///
 /// # Errors
-/// The environment names none.
+/// The environment does not name one.
 pub fn given(environment: &ProcessEnvironment, argument: Option<ShardArg>) -> Result<Option<Shard>> {
     match argument {
         None => Ok(None),
@@ -55,7 +55,7 @@ pub fn given(environment: &ProcessEnvironment, argument: Option<ShardArg>) -> Re
     }
 }
 
-/// Those of the namespaces of a service that a checker reads: all of them where it shares them with no other.
+/// The namespaces of a service that a checker reads: all of them without a shard.
 pub fn namespaces(shard: Option<Shard>, all: BTreeSet<Namespace>, base_url: &str) -> BTreeSet<Namespace> {
     let Some(Shard { index, of }) = shard else { return all };
     all.into_iter().filter(|namespace| owner([base_url, namespace.as_str()], of) == index).collect()

@@ -21,14 +21,14 @@ pub enum Targets {
 pub struct Target {
     /// The paths of the call that lie in it.
     pub paths: Vec<PathBuf>,
-    /// Its environment, where the call is about every one; nothing for a stack without environments.
+    /// Its environment, if the call is about all of them; `None` for a stack without environments.
     pub environment: Option<String>,
     /// Whether it is skipped if it does not have the environment that the call names.
     pub skips_missing_environment: bool,
 }
 
 impl Target {
-    /// The paths as the person wrote them.
+    /// The paths as they were typed.
     pub fn directory(&self) -> String {
         let shown: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
         shown.join(" ")
@@ -71,7 +71,7 @@ pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Ta
     Ok(Targets::Several(targets))
 }
 
-/// The error of what is for one stack, in a call about several.
+/// The error for `what`, which is for one stack, in a call about several.
 pub fn for_one(what: &str) -> CommandError {
     error!(Usage, "`{what}` is for one stack, and the call names several")
 }

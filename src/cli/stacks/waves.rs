@@ -1,11 +1,11 @@
-//! The waves of an apply of several stacks: each takes stacks by their labels, or goes on to a number or a share of them.
-//! What no wave takes is the last one, so that every stack is in one wave.
+//! The waves of an apply of several stacks: each takes stacks by their labels, or up to a number or a share of them.
+//! The stacks that no wave takes are the last wave, so that every stack is in one.
 
 use std::fmt;
 
 use crate::model::{Selector, StringMap};
 
-/// Which stacks each wave but the last takes.
+/// The rules of all waves but the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waves(Vec<WaveRule>);
 
@@ -14,7 +14,7 @@ pub struct Waves(Vec<WaveRule>);
 struct WaveRule {
     /// Those whose labels meet these; empty for all.
     selector: Selector,
-    /// Until so many of them were taken, by this wave or earlier; nothing for all.
+    /// How many of them are taken when this wave ends, by it and earlier ones; `None` for all.
     end: Option<WaveEnd>,
 }
 
@@ -32,7 +32,7 @@ enum WaveEnd {
 pub struct Wave {
     /// The stacks, by their places in the order of the call.
     pub stacks: Vec<usize>,
-    /// What it takes; nothing where no wave of the call has a selector.
+    /// What it takes; `None` if no wave of the call has a selector.
     pub name: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl Waves {
     /// Reads what `--waves` is given.
     ///
     /// # Errors
-    /// What of it cannot be a wave.
+    /// A part of the text is not a valid wave.
     pub fn parse(text: &str) -> Result<Self, String> {
         let rules: Vec<Vec<WaveRule>> = text.split(';').map(|part| rules(part.trim())).collect::<Result<_, _>>()?;
         let rules: Vec<WaveRule> = rules.into_iter().flatten().collect();
@@ -102,7 +102,7 @@ impl Waves {
             if selected.is_empty() && !stacks.is_empty() {
                 return Err(format!("`{}` of `--waves` selects no stack", rule.selector));
             }
-            // What is skipped is no canary, and no share of anything.
+            // Skipped stacks do not count as canaries, nor for shares.
             selected.retain(|at| takes_part(*at));
             let end = match rule.end {
                 None => selected.len(),

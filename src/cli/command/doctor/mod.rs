@@ -33,11 +33,11 @@ pub struct DoctorArgs {
     pub format: Format,
 }
 
-/// What a check needs, or nothing: then the check failed, with the error and its hints.
+/// The value that a check needs. On an error, records the failed check with its hints and returns `None`.
 fn checked<T>(health: &mut Health, name: &'static str, result: Result<T>) -> Option<T> {
     let failed = |error: CommandError| {
         health.add(name, HealthStatus::Failed, error.to_string());
-        // A check never sends what an error assures was not sent.
+        // Checks send no changes, so this hint says nothing here.
         for hint in error.hints.iter().filter(|hint| *hint != "nothing was sent") {
             health.fix(hint.as_str());
         }
@@ -102,7 +102,7 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
         health.add("settings", status, format!("{file}: {stack}, namespaces: {names}{unchosen}"));
     } else {
         let message = "there is no trueup.yaml: without a stack, nothing is deleted";
-        // Around a stack there can be no other.
+        // A stack cannot contain another one, so `init` is not proposed above a stack.
         let below = load::stacks_below(directory).unwrap_or_default();
         let fix = match below.first() {
             Some(stack) => {
@@ -164,7 +164,7 @@ fn place(context: &Context, config: &Config, health: &mut Health) -> Option<Serv
     Some(place)
 }
 
-/// What names the service.
+/// The flag, variables and settings that name the service.
 fn sources(context: &Context, config: &Config) -> Vec<String> {
     if context.global.base_url.is_some() {
         return vec!["--base-url".to_owned()];
@@ -182,7 +182,7 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
     };
     let global = &context.global;
     let given = token::given(context, config.token_variable.as_deref(), address).and_then(|given| {
-        // What cannot be sent is no token, and hides none of the checks that need none.
+        // A token that cannot be sent fails here, but the checks that need no token still run.
         given.as_ref().map(|token| Secret::new(&token.text)).transpose().with_status(ExitStatus::Invalid)?;
         Ok(given)
     });
@@ -215,7 +215,7 @@ async fn kept_state(context: &Context, config: &Config, root: Option<&Path>, hea
     let usable = match store {
         StateStore::Directory(path) => directory(path, health),
         StateStore::Bucket(bucket, _) => {
-            // The check of conditions writes; the list and the read are what a run begins with.
+            // `check_conditions` writes a probe; a run begins with the list and the read.
             let checked_bucket = bucket.clone();
             let history = settings::ask_state(context, move |store| {
                 checked_bucket.check_conditions().map_err(JournalError::from).and_then(|()| journal::history(store))
@@ -243,9 +243,9 @@ async fn kept_state(context: &Context, config: &Config, root: Option<&Path>, hea
 fn directory(path: &Path, health: &mut Health) -> bool {
     /// The directories that an apply writes.
     const WRITTEN: [&str; 2] = ["runs", "locks"];
-    /// Bytes: a full disk takes an empty file, and no run.
+    /// In bytes: a full disk accepts an empty file, but no run.
     const PROBE: usize = 64 * 1024;
-    // Of a pipeline's other jobs, each has its own.
+    // Each of a pipeline's parallel jobs writes its own.
     let probe = format!(".doctor-{}", std::process::id());
     let written = WRITTEN.iter().try_for_each(|name| {
         let directory = Directory::private(path, name)?;

@@ -14,7 +14,7 @@ use crate::report::health::{Health, HealthStatus};
 /// Seconds by which two clocks may differ.
 const CLOCKS: i64 = 60;
 
-/// Namespaces and kinds that a plan reads, and the lists of which something is defined.
+/// The namespaces and kinds that a plan reads, and the lists that have definitions.
 type Lists<'a> = (&'a [Namespace], &'a BTreeSet<KindName>, &'a BTreeSet<Scope>);
 
 /// Checks the service.
@@ -29,7 +29,7 @@ pub async fn check(context: &Context, config: &Config, lists: Lists<'_>, with_to
     if let Some(error) = &error {
         let says_it = matches!(error.failure, Failure::Tls(_) | Failure::ClientCertificate(_));
         let advice = advice(error, layout);
-        // What neither says it nor has advice does not stop every request.
+        // A failure that is neither of these and has no advice does not stop every request.
         if says_it || advice.is_some() {
             let check = health.add("connection", HealthStatus::Failed, error.failure.to_string());
             if let Some(advice) = advice {
@@ -56,7 +56,7 @@ pub async fn check(context: &Context, config: &Config, lists: Lists<'_>, with_to
     }
 }
 
-/// Whether the gates that look at no object could be passed now: they read what nothing else does.
+/// Checks the gates that depend on no object: they read what no other check reads.
 async fn gates(reader: &Reader, gates: &Gates, now: Timestamp, health: &mut Health) {
     for finding in gate::check_events_of_all(reader, gates, now).await {
         let status = if finding.mode == GateMode::Block { HealthStatus::Failed } else { HealthStatus::Note };
@@ -65,7 +65,7 @@ async fn gates(reader: &Reader, gates: &Gates, now: Timestamp, health: &mut Heal
     }
 }
 
-/// What to do about a failure, where its own words do not say it.
+/// What to do about a failure whose message does not say it.
 fn advice(error: &ApiError, layout: Layout) -> Option<String> {
     match &error.failure {
         Failure::Connect(_) | Failure::TimedOut(_) | Failure::Cut(_) => {
@@ -124,7 +124,7 @@ async fn read_all(reader: &Reader, (namespaces, kinds, defined): Lists<'_>, heal
     }
     let (not_offered, unknown): (Vec<_>, Vec<_>) =
         live.unknown().partition(|(scope, _)| matches!(live.lists[*scope], ListRead::NotOffered));
-    // As a plan, which is not complete where something of it is defined.
+    // Like a plan, which is incomplete if a list with definitions is not offered.
     let (needed, listed): (Vec<_>, Vec<_>) = not_offered.into_iter().partition(|(scope, _)| defined.contains(scope));
     let needed = (needed, HealthStatus::Failed, "remove its definitions, unless another service or layout offers it");
     let listed = (listed, HealthStatus::Note, "take it off `kinds:`, unless another service offers it");

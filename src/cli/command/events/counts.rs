@@ -9,15 +9,15 @@ use crate::cli::command::prelude::*;
 use crate::model::Json;
 use crate::report::event_counts::{EventCounts, FieldCounts, ValueCount};
 
-/// Values of a field that the service is asked for.
+/// The number of values of a field that the query asks for.
 const VALUES: u32 = 100;
-/// The service's own reach where nothing is said (API.md 7.1).
+/// The time range of the service if a query names none (API.md 7.1).
 const REACH: SignedDuration = SignedDuration::from_mins(10);
 /// Fields of events that the service counts under another name (API.md 7.2, 7.3).
 const COUNTED_AS: [(&str, &str); 3] =
     [("rsp_code", "resp_code"), ("rsp_code_details", "resp_code_details"), ("req_path", "uri")];
 
-/// Counts the events that a question asks for.
+/// Counts the events that the query selects.
 pub async fn run(mut question: EventsRequest<'_>, reader: &Reader) -> Result<ExitStatus> {
     let EventsRequest { arguments, context, .. } = question;
     let to = question.range.until.unwrap_or(question.now);
@@ -47,7 +47,7 @@ async fn ask(fields: &[String], question: &mut EventsRequest<'_>, reader: &Reade
         aggregations.insert(format!("by_{at}"), events::count_by(counted(field)?, VALUES));
     }
     question.query.aggregations = Json::Object(aggregations);
-    // An answer has events whether they are wanted or not.
+    // The answer contains events in any case, so ask for one.
     question.query.limit = Some(1);
     let page = events::query(reader, &question.query).await.with_status(ExitStatus::Failed)?;
     tally(fields, &page)
@@ -58,7 +58,7 @@ fn tally(fields: &[String], page: &EventPage) -> Result<(u64, Vec<FieldCounts>)>
     let total = page.total().unwrap_or_default();
     let field = |(at, field): (usize, &String)| match events::counts(&page.aggregations, &format!("by_{at}")) {
         Some(counts) => Ok(field_tally(field, counts, total)),
-        // Where there is nothing, there is nothing to count.
+        // Without events, the service returns no counts.
         None if total == 0 && page.events.is_empty() => Ok(field_tally(field, Vec::new(), total)),
         None => Err(error!(Failed, "the service did not count the events by `{field}`")),
     };
@@ -78,7 +78,7 @@ fn field_tally(field: &str, counts: Vec<(String, u64)>, total: u64) -> FieldCoun
     let mut values: Vec<ValueCount> = counts.into_iter().map(|(value, count)| ValueCount { value, count }).collect();
     // The most frequent first.
     values.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.value.cmp(&other.value)));
-    // A full list may not be all: what is missing of the total lies beyond it.
+    // A full list may be cut off: the rest of the total is beyond it.
     let listed: u64 = values.iter().map(|one| one.count).sum();
     let is_full = u32::try_from(values.len()).is_ok_and(|length| length >= VALUES);
     FieldCounts { field: field.to_owned(), beyond: if is_full { total.saturating_sub(listed) } else { 0 }, values }

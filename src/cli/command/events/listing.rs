@@ -11,7 +11,7 @@ use crate::cli::output::WriteStatus;
 use crate::report::event_list::EventList;
 use crate::report::text::digits;
 
-/// Lists the events that a question asks for.
+/// Lists the events that the query selects.
 pub async fn run(mut question: EventsRequest<'_>, reader: &Reader) -> Result<ExitStatus> {
     let EventsRequest { arguments, context, .. } = question;
     let most = if arguments.all { u64::MAX } else { arguments.limit.unwrap_or(u64::from(MOST_EVENTS)) };
@@ -37,14 +37,14 @@ pub async fn run(mut question: EventsRequest<'_>, reader: &Reader) -> Result<Exi
         Ok(Some(listed)) => listed,
         Ok(None) => return Ok(ExitStatus::Done),
         Err(error) => {
-            // The list says itself that it is not whole; lines get the error when the command ends.
+            // A JSON list contains the error itself; the other formats get it when the command ends.
             if arguments.format == Format::Json {
                 let _ = output::write(&list.end(Some(&error.report())))?;
             }
             return Err(error);
         }
     };
-    // A reader that has closed its end by now has every event.
+    // A reader that has closed the pipe by now has every event.
     let _ = output::write(&list.end(None))?;
     if let Some(total) = total.filter(|total| *total > listed) {
         context.output.message(&format!("{} of {}; every one with --all", digits(listed), text::count(total, "event")));
@@ -52,7 +52,7 @@ pub async fn run(mut question: EventsRequest<'_>, reader: &Reader) -> Result<Exi
     Ok(ExitStatus::Done)
 }
 
-/// A list that ends early is not the answer, though each batch of it was one.
+/// Rejects a list that ended early, although each of its batches was valid.
 fn whole(listed: Option<u64>, total: Option<u64>, most: u64) -> Result<Option<u64>> {
     match (listed, total) {
         (Some(listed), Some(total)) if listed < total.min(most) => {
@@ -64,7 +64,7 @@ fn whole(listed: Option<u64>, total: Option<u64>, most: u64) -> Result<Option<u6
     }
 }
 
-/// Writes batch after batch, up to `most` events; returns how many, or nothing where the reader went away.
+/// Writes batch after batch, up to `most` events; returns their number, or `None` if the reader closed the pipe.
 async fn batches(pages: &mut Pages<'_>, list: &mut EventList<'_>, most: u64) -> Result<Option<u64>> {
     let mut listed: u64 = 0;
     while let Some(page) = pages.next(listed).await? {
@@ -88,7 +88,7 @@ pub struct Pages<'a> {
     page: Option<EventPage>,
     scroll_id: String,
     total: Option<u64>,
-    /// Digests of those that were read: a scroll that leads back would never end.
+    /// Digests of the batches read so far: a scroll that repeats one would never end.
     batches: BTreeSet<u64>,
 }
 
@@ -96,17 +96,17 @@ impl<'a> Pages<'a> {
     /// Sends the query.
     ///
     /// # Errors
-    /// It was not answered.
+    /// The query was not answered.
     pub async fn first(reader: &'a Reader, question: &'a EventsRequest<'a>) -> Result<Self> {
         let page = events::query(reader, &question.query).await.with_status(ExitStatus::Failed)?;
         let (total, batches) = (page.total(), BTreeSet::new());
         Ok(Self { reader, question, page: Some(page), scroll_id: String::new(), total, batches })
     }
 
-    /// The next batch; nothing at the end. `earlier` is the number of events before it.
+    /// The next batch; `None` at the end. `earlier` is the number of events before it.
     ///
     /// # Errors
-    /// It was not answered, and is not asked for again; it is one of those before it.
+    /// The query was not answered, which is not retried, or the batch repeats an earlier one.
     pub async fn next(&mut self, earlier: u64) -> Result<Option<Vec<Event>>> {
         let page = match self.page.take() {
             Some(page) => page,
@@ -125,7 +125,7 @@ impl<'a> Pages<'a> {
                     self.ended(CommandError::new(ExitStatus::Unknown, error), earlier)
                         .hint("a query declares a side effect, so it is not repeated; start it again, over less time")
                 })?;
-                // After the last event a service may also answer an empty batch, with an id that would go on for ever.
+                // After the last event a service may answer an empty batch with a scroll id, again and again.
                 if page.events.is_empty() {
                     return Ok(None);
                 }

@@ -83,7 +83,7 @@ impl Execute for EventsArgs {
         warn(self, &question.query.matches, context);
         let reader = session::service(context).await?.reader()?;
         if self.by.is_empty() {
-            // It closes what it began to write.
+            // It completes what it began to write, so it handles an interrupt itself.
             return listing::run(question, &reader).await;
         }
         tokio::select! {
@@ -102,7 +102,7 @@ impl<'a> EventsRequest<'a> {
         query.matches = arguments.matches.iter().map(parsed).collect::<Result<_, _>>()?;
         query.text.clone_from(&arguments.query);
         query.start_time = range.since.map(|time| time.to_string());
-        // A start alone would be taken for ten minutes from it on.
+        // The service would take a start alone to mean the ten minutes after it.
         let until = range.until.or(range.since.map(|_| now));
         query.end_time = until.map(|time| time.to_string());
         query.sort = if arguments.oldest_first { Sort::Ascending } else { Sort::Descending };
@@ -124,7 +124,7 @@ impl<'a> EventsRequest<'a> {
     }
 }
 
-/// Warns of every field in the question that is not known: the service answers such a field with no hits and no error.
+/// Warns of every unknown field in the query: for such a field, the service returns no hits and no error.
 fn warn(arguments: &EventsArgs, matches: &[Match], context: &Context) {
     // `FIELD == VALUE`, as other tools write it.
     for Match { field, operator, value } in matches.iter().filter(|one| one.value.starts_with(['=', ' '])) {

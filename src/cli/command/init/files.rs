@@ -7,7 +7,7 @@ use crate::model::Name;
 /// The service of the example pipelines.
 const EXAMPLE_URL: &str = "https://acme.console.example.net";
 
-/// What a new file names where the service is not known.
+/// The URL in a new file if the service is unknown.
 pub const NO_URL: &str = "https://TENANT.console.ves.volterra.io";
 
 /// The pipelines for GitHub, by their path in the repository.
@@ -20,7 +20,7 @@ const GITHUB: [(&str, &str); 7] = [
     (".github/workflows/snapshot.yaml", include_str!("../../../../examples/pipelines/github/snapshot.yaml")),
     (".github/actions/setup-trueup/action.yml", include_str!("../../../../action.yml")),
 ];
-/// Those for GitLab.
+/// The pipelines for GitLab.
 const GITLAB: [(&str, &str); 3] = [
     (".gitlab-ci.yml", include_str!("../../../../examples/pipelines/gitlab/gitlab-ci.yml")),
     (".gitlab/trueup-stack.yml", include_str!("../../../../examples/pipelines/gitlab/trueup-stack.yml")),
@@ -40,10 +40,10 @@ live.json
 .trueup-*.tmp
 ";
 
-/// What a new stack is.
+/// What the files of a new stack depend on.
 #[derive(Debug)]
 pub struct NewStack {
-    /// The service, where there is one.
+    /// The service, if it is known.
     pub base_url: Option<BaseUrl>,
     /// The name under which it owns objects.
     pub name: Name,
@@ -56,7 +56,7 @@ pub struct NewStack {
 /// A file to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFile {
-    /// Its path from the directory that the list is for.
+    /// Its path, relative to the directory that the list is for.
     pub path: PathBuf,
     /// Its text.
     pub text: String,
@@ -94,7 +94,7 @@ pub fn settings(stack: &NewStack) -> NewFile {
     NewFile::new(config::FILE, text)
 }
 
-/// A name as YAML reads it back, such as `'null'`.
+/// A name in YAML, quoted where needed, such as `'null'`.
 fn scalar(name: &str) -> String {
     safe::yaml_of_texts(&name).trim_end().to_owned()
 }

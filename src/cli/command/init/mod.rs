@@ -10,7 +10,7 @@ use crate::file::FileMode;
 use crate::load::{Loaded, StackFile};
 use crate::model::Name;
 
-/// The namespace of the example where none is given.
+/// The namespace of the example if none is given.
 const NAMESPACE: &str = "shop";
 
 /// Begins a stack: writes trueup.yaml, an example definition, .gitignore, and pipelines.
@@ -52,7 +52,7 @@ impl Execute for InitArgs {
         outside_of_stacks(context, &directory)?;
         let top = top(context, &directory);
         let existing = directory.is_dir().then(|| load::directory(&directory, &settings::load_options(context)));
-        // What cannot be read is meant as definitions.
+        // Definitions that cannot be read count, too: then no example is written.
         let is_empty = existing
             .as_ref()
             .is_none_or(|found| found.as_ref().is_ok_and(|found| found.desired.definitions.is_empty()));
@@ -70,10 +70,10 @@ impl Execute for InitArgs {
             let shown = shown(base, &new);
             written.write(base, &new, shown)
         });
-        // What was written before a file that cannot be is named as well.
+        // After an error, report the files that were written before it, too.
         written.report(context);
         done?;
-        // Settings that exist decide, and no default does.
+        // Settings that already existed decide, so the defaults had no effect.
         let is_new = written.written.contains(&shown(&directory, &files::settings(&stack)));
         if is_new {
             context.output.answer(&defaults);
@@ -90,8 +90,8 @@ impl Execute for InitArgs {
     }
 }
 
-/// The stack of the flags and the forge of its pipelines, else those that the directory and its definitions suggest; and which
-/// were suggested, with the flags that decide otherwise.
+/// The stack and the forge: from flags, else as the directory and its definitions suggest. The text lists what was
+/// suggested, with the flags that override it.
 fn request(
     arguments: &InitArgs,
     context: &Context,
@@ -136,7 +136,7 @@ fn request(
     Ok((NewStack { base_url, name, namespaces, kinds }, forge, defaults))
 }
 
-/// The service that a flag, the environment or the settings name; nothing for a first hour in the sandbox.
+/// The service that a flag, the environment or the settings name; `None` with `--sandbox`.
 fn base_url(context: &Context, existing: Option<&Loaded>) -> Result<Option<BaseUrl>> {
     if context.global.sandbox.is_some() {
         return Ok(None);
@@ -150,7 +150,7 @@ fn stack_name(directory: &Path) -> Name {
     let usual = |path: &Path| {
         let name = path.file_name()?.to_string_lossy().to_lowercase();
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        // Only the digits at the end may distinguish it from another stack.
+        // Keep the end of the name: its digits may be all that distinguishes it from another stack.
         let name: String = name.trim_start_matches(|c: char| !c.is_ascii_alphabetic()).chars().take(63).collect();
         Name::parse(name.trim_end_matches('-')).ok()
     };
@@ -168,7 +168,7 @@ fn likely_forge(top: &Path) -> Forge {
     }
 }
 
-/// Refuses a directory in another stack or around one: one directory is one stack.
+/// Rejects a directory inside another stack, or one that contains a stack: one directory is one stack.
 fn outside_of_stacks(context: &Context, directory: &Path) -> Result<()> {
     let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(directory);
     let options = settings::load_options(context);
@@ -191,14 +191,14 @@ fn outside_of_stacks(context: &Context, directory: &Path) -> Result<()> {
     }
 }
 
-/// The top of the repository around the directory; where there is none, the working directory or the directory itself.
+/// The top of the repository around the directory; if there is none, the working directory or the directory itself.
 fn top(context: &Context, directory: &Path) -> PathBuf {
     let repository = directory.ancestors().find(|above| above.join(".git").exists());
     let here = context.environment.directory.as_deref().filter(|here| directory.starts_with(here));
     repository.or(here).unwrap_or(directory).to_owned()
 }
 
-/// What was written, and what was there already.
+/// The files that were written, and those that already existed.
 #[derive(Default)]
 struct InitFiles {
     written: Vec<String>,
@@ -241,8 +241,8 @@ fn next(
         Some(_) => call.settings() + &context.call.flags("sandbox"),
         None => call.settings() + " --sandbox",
     };
-    // What is in the settings now need not be repeated, and they have no environment; where they were there before, they
-    // may say something else.
+    // New settings contain these values and no environment, so commands need not repeat them; settings that already
+    // existed may have other values.
     let no_stack = call.clone().without("base_url stack sandbox config env var");
     let own = if is_new { no_stack.clone() } else { call.clone().without("sandbox") };
     let (others, of_namespace) = (own.settings(), in_sandbox(no_stack));
