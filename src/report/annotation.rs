@@ -1,6 +1,6 @@
-//! Remarks at places in the source: what the formats that draw beside the source have in common.
-//! A plan or a check goes in, remarks come out, those that matter most first. The texts are untrusted:
-//! each format neutralises them in its own way.
+//! Remarks at places in the source: the common part of the formats that show them beside the source. A plan or a check
+//! goes in, remarks come out, those that matter most first. The texts are untrusted: each format neutralises them in
+//! its own way.
 
 use super::facts::check::{self, Row, State};
 use super::facts::plan::{self as facts, Item, Part};
@@ -16,17 +16,17 @@ use crate::plan::{Action, Attribution, BlockReason, BlockedChange, Cause, Change
 /// One remark at one place, for programs that draw remarks beside the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Annotation {
-    /// Of which kind it is.
+    /// Its kind.
     pub finding: Finding,
     /// How much it matters.
     pub level: AnnotationLevel,
-    /// Where; nothing where no file is to blame.
+    /// Where; `None` if no file is to blame.
     pub place: Option<SourceLocation>,
     /// What it is about, in a few words.
     pub title: String,
     /// Which of several remarks with this title it is: a field, a namespace. It never depends on lines or values.
     pub part: String,
-    /// What there is to say.
+    /// The text.
     pub message: String,
 }
 
@@ -62,7 +62,7 @@ macro_rules! findings {
                 match self { $(Finding::$variant => concat!($($meaning),+).trim_ascii()),+ }
             }
 
-            /// How much it matters, where nothing else is known.
+            /// How much it matters by default.
             fn level(self) -> AnnotationLevel {
                 match self { $(Finding::$variant => AnnotationLevel::$level),+ }
             }
@@ -189,7 +189,7 @@ pub fn of_check(check: &Check) -> Vec<Annotation> {
     all
 }
 
-/// The remarks on an endpoint that is not in sync. Nothing is done here, so both sides are named.
+/// The remarks on an endpoint that is not in sync. A check changes nothing, so both sides are named.
 fn of_row(row: &Row<'_>) -> Vec<Annotation> {
     let title = format!("{} {}", row.state.as_str(), row.key);
     let place = || row.change.and_then(|change| change.place.clone());
@@ -271,7 +271,7 @@ pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotatio
 }
 
 impl Annotation {
-    /// A remark that no file is to blame for, and that is the only one of its kind with this title.
+    /// A remark without a place, which is the only one of its kind with this title.
     pub fn new(finding: Finding, title: impl Into<String>, message: String) -> Self {
         Self { finding, level: finding.level(), place: None, title: title.into(), part: String::new(), message }
     }

@@ -1,6 +1,6 @@
 //! The JSON of a check, read back: a document of `drift --format json` about one stack or several, as it was written.
-//! The verdicts are made again from the plan in the document, and a document whose verdicts are others is refused, so
-//! that a report made of it says what its checker found. What a document says is untrusted wherever it is shown.
+//! The verdicts are derived again from the plan in the document, and other verdicts are an error, so that a report made
+//! of it says what its checker found. What a document says is untrusted wherever it is shown.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -34,9 +34,9 @@ pub struct CheckDocument {
 pub struct SavedStack {
     /// Its directory, as the call of the check named it.
     pub directory: String,
-    /// Its environment; of one that was not checked, if it failed or is one of several.
+    /// Its environment; without a check, only if the check failed or the environment is one of several.
     pub environment: Option<String>,
-    /// What makes it this stack, if the document is of a shard of a list.
+    /// The id of the stack, if the document is of a shard of a list.
     pub id: Option<String>,
     /// Its check, or why it has none.
     pub result: SavedResult,
@@ -63,10 +63,10 @@ struct Failed {
 /// Why a file contains no check.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckDocumentError {
-    /// It is none, or cut off.
+    /// It is not a document of a check, or it is cut off.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// Its shard is none.
+    /// Its shard is not valid.
     #[error("it is shard {} of {}, which does not exist: there are 1 to {MOST_SHARDS} shards", .0.index, .0.of)]
     Shard(Shard),
     /// The plan in it leads to other verdicts: it was altered, or another version judged by other rules.
@@ -101,7 +101,7 @@ impl CheckDocument {
         is_failure.then(|| FAILED.read(bytes).ok().map(|Failed { message }| message)).flatten()
     }
 
-    /// What the job of one stack has that wrote such a `file`.
+    /// The document for the stack whose job wrote such a `file`.
     pub fn failed(file: String, message: String) -> Self {
         let result = Err(NoResult::Failed(message));
         Self::of(SavedStack { directory: file, environment: None, id: None, result })
@@ -149,7 +149,7 @@ fn check(file: StackDocument<'static>) -> Result<Check, CheckDocumentError> {
     let StackDocument { plan, verdicts, checked, acknowledged, drifted, shares_all, .. } = file;
     let (elsewhere, drifted) = (file.elsewhere_namespaces.into_owned(), drifted.unwrap_or_default());
     let mut flags = file.flags.into_owned();
-    // Another flag would be the file's own word in a command that a report proposes.
+    // Any other flag would let the file choose the words of a command that a report proposes.
     flags.retain(|flag, _| STACK_FLAGS.split(' ').any(|known| known == flag));
     let acknowledged = acknowledged.map(Cow::into_owned).unwrap_or_default();
     let plan = plan.ok_or_else(|| CheckDocumentError::missing("plan"))?.into_owned();

@@ -95,7 +95,7 @@ pub fn edit(event: &DdosEvent, changes: &[(&'static str, String, String)], view:
     view.message(Blocks::from(title).then(table))
 }
 
-/// The values that were changed by someone else after `shown` was read, beside those of the edit.
+/// The values that were changed after `shown` was read, beside those of the edit.
 pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &TextView) -> String {
     let mut table = Table::new(["field", "when shown", "now", "wanted"]).titled(Line::default(), 2);
     let [before, after] = [shown, now].map(|event| serde_json::json!(event));

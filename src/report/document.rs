@@ -22,7 +22,7 @@ struct Document<'a, C> {
 
 /// A document on one line.
 pub fn line(kind: &str, content: impl Serialize) -> String {
-    // Text keys, strings, numbers: nothing that fails.
+    // Text keys, strings and numbers cannot fail.
     let text = serde_json::to_string(&Document { kind, format_version: FORMAT_VERSION, content }).unwrap_or_default();
     format!("{}\n", safe::json(&text))
 }
@@ -43,12 +43,12 @@ pub fn write(kind: &str, content: impl Serialize, out: &mut dyn Write) -> io::Re
     out.finish()
 }
 
-/// So many bytes of the SHA-256 of others, as hex digits.
+/// The first `most` bytes of the SHA-256 of `bytes`, as hex digits.
 pub fn sha256(bytes: impl AsRef<[u8]>, most: usize) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes)[..most])
 }
 
-/// The method by which an answer writes itself as a document of a kind, or writes what a function makes of it.
+/// The method that writes a report as a document of a kind, or writes what a function makes of it.
 macro_rules! written_as {
     ($kind:literal) => {
         written_as!($kind, std::convert::identity);
@@ -64,7 +64,7 @@ pub(super) use written_as;
 /// What `write` writes, as one text.
 pub(super) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
     let mut bytes = Vec::new();
-    // Text keys, strings, numbers: nothing that fails.
+    // Text keys, strings and numbers cannot fail.
     let written = write(&mut bytes).map(|()| String::from_utf8(bytes).unwrap_or_default());
     written.unwrap_or_default()
 }

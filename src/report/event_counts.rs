@@ -1,5 +1,5 @@
 //! Counts of security events: bars for the values of each field, one row a value, the most frequent first, the rest as one
-//! row; and the same as JSON. Bars are drawn in eighths of a column, or in whole ones where only ASCII can be shown.
+//! row; and the same as JSON. Bars are drawn in eighths of a column, or in whole ones if only ASCII can be shown.
 
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -9,7 +9,7 @@ use crate::report::prelude::*;
 
 /// Columns before each bar.
 const INDENT: usize = 2;
-/// Columns of the longest bar, where there is room for it.
+/// Columns of the longest bar, if there is room for it.
 const LONGEST: usize = 40;
 /// Columns of the longest label on a terminal.
 const LABEL: usize = 40;
@@ -141,8 +141,7 @@ impl FieldCounts {
     }
 }
 
-/// A bar of `count`, where `most` takes `longest` columns. What is there is seen: at least the
-/// smallest piece.
+/// A bar of `count`, if `most` takes `longest` columns. A count above 0 gets at least the smallest piece.
 fn bar(count: u64, most: u64, longest: usize, charset: Charset) -> String {
     if count == 0 || most == 0 {
         return String::new();

@@ -6,7 +6,7 @@ use super::text::draw::{self, Widths};
 use crate::api::events::{Event, EventQuery};
 use crate::report::prelude::*;
 
-/// The columns of the table where none are asked for, with their headings.
+/// The default columns of the table, with their headings.
 const COLUMNS: [(&str, &str); 7] = [
     ("time", "TIME (UTC)"),
     ("sec_event_type", "TYPE"),
@@ -55,7 +55,7 @@ pub struct EventList<'a> {
 }
 
 impl<'a> EventList<'a> {
-    /// A list with these fields as columns; those that people look for if none are chosen.
+    /// A list with these fields as columns, or with the default ones if none are chosen.
     pub fn new(chosen: &'a [String], format: Format, view: TextView) -> Self {
         let (fields, headings): (Vec<&str>, Vec<String>) = if chosen.is_empty() {
             COLUMNS.iter().map(|(field, heading)| (*field, (*heading).to_owned())).unzip()
@@ -104,7 +104,7 @@ impl<'a> EventList<'a> {
         match (self.format, error) {
             (Format::Json, None) => "\n]}\n".to_owned(),
             (Format::Json, Some(error)) => {
-                // Text keys, strings, numbers: nothing that fails.
+                // Text keys, strings and numbers cannot fail.
                 let error = serde_json::to_string(error).unwrap_or_default();
                 format!("\n],\n\"error\": {}}}\n", safe::json(&error))
             }
@@ -133,7 +133,7 @@ impl<'a> EventList<'a> {
         }
         let mut text = String::new();
         let widths = self.widths.get_or_insert_with(|| {
-            // No row is continued: whoever sends long requests fills no screen.
+            // Rows are not wrapped: long requests must not fill the screen.
             let widths = Widths::least(&self.table, &self.view);
             text = draw::headings(&self.table, &widths, &self.view);
             widths
@@ -147,7 +147,7 @@ impl<'a> EventList<'a> {
 fn cell(event: &Event, field: &str) -> String {
     let value = match (event, field) {
         (Event::Text(text), "time") => Some(text.clone()),
-        // Both names are seen for it, and times have more digits than a reader wants (API.md 7.3).
+        // The service uses both names, and writes more digits than a reader wants (API.md 7.3).
         (_, "time") => {
             let time = event.field("time").or_else(|| event.field("@timestamp"));
             time.map(|time| time.parse::<jiff::Timestamp>().map_or(time.clone(), seconds))

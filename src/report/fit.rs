@@ -19,13 +19,13 @@ pub fn fit(text: &str, width: usize) -> String {
         }
         fitted.push_str(end);
     }
-    // What was in the middle of a line may now begin one.
+    // Text from the middle of a line may now begin one, so escape it again.
     safe::log(&fitted).into_owned()
 }
 
 fn wrap(line: &str, width: usize, into: &mut String) {
     let indent = indent(line, width);
-    // The frame of a diagnostic goes on.
+    // A continued line repeats the frame of a diagnostic.
     let framed = plain(line).trim_start().starts_with("| ");
     let frame = line.split_once('|').map(|(before, _)| before).filter(|_| framed);
     let mut column = 0;
@@ -77,7 +77,7 @@ fn words(line: &str) -> Vec<(&str, &str)> {
     words
 }
 
-/// The column in which a continued line begins: that of the last text behind two blanks, carets or a colon
+/// The column in which a continued line begins: that of the last text after two blanks, carets or a colon
 /// after `=`, in the left half.
 fn indent(line: &str, width: usize) -> usize {
     let line = plain(line);

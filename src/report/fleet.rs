@@ -1,5 +1,5 @@
-//! What a command found or did in several stacks, a part for each: one report over all of them. A stack that failed
-//! is a part like any other and hides none.
+//! What a command found or did in several stacks: one report with a part for each. A stack that failed is a part like
+//! any other, and does not hide the others.
 
 use std::borrow::Cow;
 
@@ -14,9 +14,9 @@ use crate::model::{SourceLocation, counted, grouped, words};
 use crate::plan::{Digest, ONLY_THIS_CHANGE};
 use crate::report::prelude::*;
 
-/// Names that a list of stacks without an end of its own shows.
+/// The maximum number of names that a list of stacks shows.
 pub(super) const NAMES: usize = 12;
-/// Stacks with nothing to report of which each still has a section of its own; more share one.
+/// The maximum number of stacks with nothing to report that have a section each; more share one.
 const QUIET_SECTIONS: usize = 10;
 
 /// What was done with each stack.
@@ -35,7 +35,7 @@ pub enum FleetCommand {
 words!(FleetCommand { Validate = "validate", Plan = "plan", Apply = "apply", Drift = "drift" });
 
 impl FleetCommand {
-    /// What a stack is not, if it failed.
+    /// The words for a stack that failed.
     pub fn undone(self) -> &'static str {
         match self {
             FleetCommand::Validate => "not valid",
@@ -58,7 +58,7 @@ pub struct Fleet<'a> {
     pub shard: Option<Shard>,
     /// The environment that the call names for each stack.
     pub environment: Option<String>,
-    /// What is missing or wrong in the files that a merged report is made of: with any, nothing is in sync as a whole.
+    /// What is missing or wrong in the files that a merged report is made of; with any, the whole is not in sync.
     pub problems: Vec<InputProblem>,
     /// The files that a merged report is made of.
     pub merged: Option<MergedFrom>,
@@ -84,15 +84,15 @@ pub struct MergedFrom {
 
 /// One stack.
 pub struct FleetPart<'a> {
-    /// Its directory, as the person wrote it.
+    /// Its directory, as it was typed.
     pub directory: String,
     /// Its environment, if the call is about several.
     pub environment: Option<String>,
-    /// Which stack it is, where another one of a merged report has its directory, and the shard if it is of a single stack.
+    /// What distinguishes it from another stack of its directory in a merged report, and the shard of a single stack.
     pub apart: Option<String>,
-    /// What makes it this stack, whatever a call names it: a digest of its service, its name and its environment.
+    /// What identifies it, whatever a call names it: a digest of its service, its name and its environment.
     pub id: String,
-    /// How a report about it alone is drawn, of which the words of its commands are used.
+    /// How a report about it alone is rendered; only the words of its commands are used.
     pub own: TextView,
     /// The result, or why there is none.
     pub outcome: Result<StackReport<'a>, NoResult>,
@@ -111,7 +111,7 @@ pub enum StackReport<'a> {
 }
 
 impl<'a> StackReport<'a> {
-    /// The same as the report of a command about this stack alone.
+    /// The report of a command about this stack alone.
     pub(super) fn report(&self) -> &dyn Report {
         match self {
             StackReport::Validated(checked) => *checked,
@@ -172,7 +172,7 @@ impl<E> NoResult<E> {
     }
 }
 
-/// What became of a stack, in the order of a sum.
+/// The result of a stack, in the order of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StackState {
     /// Its definitions are valid.
@@ -203,7 +203,7 @@ impl StackState {
             StackState::Unchanged => "with no change made",
             StackState::Compared(Verdict::InSync) => "in sync",
             StackState::Compared(Verdict::Pending) if command == FleetCommand::Drift => "pending",
-            // What could be changed was.
+            // Whatever was not blocked has been changed.
             StackState::Compared(Verdict::Pending) if command == FleetCommand::Apply => "blocked",
             StackState::Compared(Verdict::Pending) => "with changes",
             StackState::Compared(Verdict::Drift) => "changed outside",
@@ -216,7 +216,7 @@ impl StackState {
     }
 }
 
-/// What became of a stack of which there is nothing but a reason, and the reason.
+/// The state of a stack that has nothing but a reason, and the reason.
 type SharedReason<'a> = (StackState, Cow<'a, str>);
 
 impl FleetPart<'_> {
@@ -226,7 +226,7 @@ impl FleetPart<'_> {
         name(&self.directory, &details)
     }
 
-    /// How its own report is drawn: as `view`, with the commands that name it alone.
+    /// How its own report is rendered: as `view`, with the commands that name it alone.
     pub(super) fn text_view(&self, view: &TextView) -> TextView {
         let TextView { call, flags, command, .. } = self.own.clone();
         TextView { call, flags, command, elapsed: None, saved: None, ..view.clone() }
@@ -237,7 +237,7 @@ impl FleetPart<'_> {
         self.outcome.as_ref().ok()?.report().view(&self.text_view(view))
     }
 
-    /// Why there is nothing else to report of it: it failed, nothing is known of it, or nothing could be read.
+    /// Why nothing else is reported of it: it failed, its result is unknown, or nothing could be read.
     pub fn reason(&self) -> Option<Cow<'_, str>> {
         let unread = |plan: &Plan| Some(unread::whole(plan)?.of_service(&plan.service.base_url).into());
         match &self.outcome {
@@ -254,7 +254,7 @@ impl FleetPart<'_> {
             Ok(StackReport::Validated(_)) | Err(NoResult::Failed(_)) => StackState::Failed,
             Ok(StackReport::Planned(plan)) => StackState::Compared(match plan.unknown().next() {
                 Some(_) => Verdict::Unknown,
-                // An apply writes annotations, too.
+                // An apply also writes annotations.
                 None if plan.changes.is_empty() && plan.blocked.is_empty() => Verdict::InSync,
                 None => Verdict::Pending,
             }),
@@ -270,7 +270,7 @@ impl FleetPart<'_> {
         }
     }
 
-    /// Whether there is nothing to report of it but that it is valid or in sync.
+    /// Whether all that can be reported is that it is valid or in sync.
     pub fn is_quiet(&self) -> bool {
         let has_notes = |plan: &Plan| plan.shown_notes().next().is_some();
         let says_more = match &self.outcome {
@@ -294,7 +294,7 @@ pub fn name<'d>(directory: &'d str, details: &[&str]) -> Cow<'d, str> {
 }
 
 impl MergedFrom {
-    /// What it is made of and when its checks were made, behind `from`.
+    /// What it is made of and when its checks were made, after `from`.
     pub(super) fn line(&self, from: &'static str) -> Line<'static> {
         let checked = self.checked.map(|(first, last)| {
             let [first, last] = [first, last].map(time::minute);
@@ -327,7 +327,7 @@ impl<'a> Fleet<'a> {
         })
     }
 
-    /// What a reader of one line must know of what was compared of these stacks.
+    /// What a one-line summary of these stacks must mention.
     pub(super) fn shared(&self, of: impl Fn(&FleetPart<'a>) -> bool) -> Vec<Line<'a>> {
         let parts = self.parts.iter().filter(|part| of(part));
         let plans: Vec<&Plan> = parts.filter_map(|part| part.outcome.as_ref().ok()?.plan()).collect();
@@ -360,8 +360,8 @@ impl<'a> Fleet<'a> {
         line![Line::count(self.parts.len(), "stack"), states, found]
     }
 
-    /// The commands that apply these plans, if that changes something and is not refused because a list could not be read,
-    /// or because merged work would be reverted; after an apply, the one that applies what it did not come to.
+    /// The commands that apply these plans, if that changes something and is not refused because a list could not be
+    /// read, or because merged work would be reverted; after an apply, the command that applies the rest.
     pub(super) fn apply_commands(&self) -> Vec<Command> {
         let Some((_, call)) = &self.plans else { return Vec::new() };
         if self.command == FleetCommand::Apply {
@@ -380,7 +380,7 @@ impl<'a> Fleet<'a> {
         })
     }
 
-    /// The stacks of which a report for people has more than a reason or a number.
+    /// The stacks that a report for people shows with more than a reason or a number.
     pub(super) fn shown(&self) -> impl Iterator<Item = &FleetPart<'a>> {
         let folds = self.folds_quiet();
         self.parts.iter().filter(move |part| part.reason().is_none() && !(folds && part.is_quiet()))
@@ -399,7 +399,7 @@ impl<'a> Fleet<'a> {
         self.parts.iter().filter(|part| matches!(part.outcome, Err(NoResult::Failed(_)))).count()
     }
 
-    /// The names of the stacks of which there is nothing but a reason, by that: they failed, or nothing is known of them.
+    /// The names of the stacks that have nothing but a reason, by state and reason: they failed or are unknown.
     pub fn without_result(&self) -> Vec<(SharedReason<'_>, Vec<String>)> {
         let parts = self.parts.iter();
         grouped(parts.filter_map(|part| Some(((part.state(), part.reason()?), part.name().into_owned()))))
@@ -410,7 +410,7 @@ impl<'a> Fleet<'a> {
         self.parts.iter().filter(|part| part.is_quiet()).nth(QUIET_SECTIONS).is_some()
     }
 
-    /// The verdict over all that were checked; unknown where the files of a merged report are not whole.
+    /// The verdict over all that were checked; unknown if the files of a merged report are incomplete.
     pub fn whole(&self) -> Verdict {
         let is_incomplete = !self.problems.is_empty()
             || self.parts.iter().any(|part| matches!(part.outcome, Err(NoResult::Unknown(_))));
@@ -441,7 +441,7 @@ impl<'a> Fleet<'a> {
     }
 }
 
-/// The digest by which an apply of these plans names them: where one lacks a consent, an apply gives others than they record.
+/// The digest by which an apply names these plans: if a consent is missing, it will give others than they record.
 fn to_apply<'p>(plans: impl Iterator<Item = &'p Plan> + Clone) -> Digest {
     let is_refused = plans.clone().any(|plan| !plan.refused().is_empty());
     let (whole, without_consents) = Digest::of_all(plans);

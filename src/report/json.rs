@@ -210,7 +210,7 @@ impl<'p> StackDocument<'p> {
         let none = Self::default;
         let document = match &part.outcome {
             Ok(StackReport::Checked(check)) => Self::of_check(check),
-            // It is JSON that was just written.
+            // The text was just written as JSON.
             Ok(report) => Self { report: serde_json::from_str(&json_text(report.report())).ok(), ..none() },
             Err(NoResult::Failed(failed)) => Self { failed: Some(failed.into()), ..none() },
             Err(NoResult::Unknown(unknown)) => Self { unknown: Some(unknown.into()), ..none() },
@@ -331,7 +331,7 @@ pub struct Counts(BTreeMap<Cow<'static, str>, u64>);
 fn counts(plan: &Plan) -> Counts {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let of_kinds = ActionKind::ALL.map(|kind| (kind.as_str(), number(plan.count(kind))));
-    // Most plans have none, and few programs know them.
+    // Most plans have no recreates, and few programs know them.
     let of_kinds = of_kinds.into_iter().filter(|(name, count)| *count > 0 || *name != ActionKind::Recreate.as_str());
     let read = plan.read_scope();
     let others = [

@@ -1,6 +1,6 @@
-//! A check as JUnit XML, which every pipeline draws: a suite a namespace, a case an endpoint that is
-//! not in sync, one case for all that are. Drift and what is pending fail, what could not be read is
-//! an error, what is accepted is skipped with its reason.
+//! A check as JUnit XML, which every pipeline shows: a suite for each namespace, a case for each endpoint that is not
+//! in sync, and one case for all others. Drift and pending changes fail, what could not be read is an error, what is
+//! accepted is skipped with its reason.
 
 use std::fmt::Write as _;
 
@@ -43,11 +43,11 @@ pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
     render_suites(&suites)
 }
 
-/// The suites of a check, each namespace one, their names behind `prefix`.
+/// The suites of a check, one for each namespace; their names begin with `prefix`.
 fn of(check: &Check, prefix: &str) -> Vec<Suite> {
     let mut suites: BTreeMap<&str, Suite> = BTreeMap::new();
     let in_sync = check.plan.in_sync_by_list();
-    // Two cases of one class and one name may be read as one, whatever their suites are.
+    // Two cases with the same class and name may be read as one, even in different suites.
     let class = |of: &str| format!("{prefix}{of}");
     for (list, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
         let suite = suites.entry(list.namespace.as_str()).or_default();
@@ -101,7 +101,7 @@ fn of(check: &Check, prefix: &str) -> Vec<Suite> {
 }
 
 fn render_suites(suites: &[Suite]) -> String {
-    // The strictest schema that is in use, that of Jenkins, has no `skipped` for all of them.
+    // The strictest schema in use, that of Jenkins, does not allow `skipped` for all of them.
     let numbers: [fn(&Suite) -> usize; 3] = [|suite| suite.tests, |suite| suite.failures, |suite| suite.errors];
     let [tests, failures, errors] = numbers.map(|number| suites.iter().map(number).sum::<usize>());
     let all = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"");
@@ -137,7 +137,7 @@ fn case(key: &Key) -> String {
     }
 }
 
-/// What differs, a line a value.
+/// What differs, a line for each value.
 fn details(row: &Row<'_>) -> Vec<String> {
     let whole = (row.values.is_empty() || row.blocked.is_some()).then(|| {
         let [defined, live] = row.whole();

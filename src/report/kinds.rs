@@ -113,7 +113,7 @@ impl DescribedKind {
         }
     }
 
-    /// What the service makes of an object; empty where that is nothing.
+    /// What the service makes of an object; empty if it makes nothing.
     fn makes(&self) -> String {
         match (self.view, self.children.as_slice()) {
             (false, _) => String::new(),
@@ -146,7 +146,7 @@ impl DescribedKind {
 }
 
 /// The kind or the field that a path names, such as `origin_pool.spec.port`; `spec` and `metadata` alone are those of an
-/// endpoint. Nothing where the path begins with no kind.
+/// endpoint. `None` if the path does not begin with a kind.
 ///
 /// # Errors
 /// There is no such field.
@@ -159,7 +159,7 @@ pub fn explain(path: &str) -> Option<Result<Described, UnknownField>> {
     Some(described(kind, &keys[1..]))
 }
 
-/// The field with these keys below a kind, and those below it; of the kind alone those of its spec.
+/// The field with these keys below a kind, and those below it; without keys, those of the kind's spec.
 fn described(kind: &Kind, keys: &[&str]) -> Result<Described, UnknownField> {
     let (part, keys) = keys.split_first().map_or(("spec", keys), |(part, keys)| (*part, keys));
     let mut message = match part {
@@ -207,7 +207,7 @@ impl DescribedField {
             let default = group.default?;
             let filled = match group.is(GroupFlag::Filled) {
                 true => ", filled in by the service",
-                // The service refuses it where none is set.
+                // The service rejects an object in which none is set.
                 false if group.is(GroupFlag::Required) => return None,
                 false => "",
             };
@@ -259,7 +259,7 @@ impl Described {
     }
 }
 
-/// Names with their values below a heading; nothing for an empty value.
+/// Names with their values below a heading; empty values are left out.
 fn facts(heading: &str, rows: impl IntoIterator<Item = (&'static str, String)>) -> Blocks<'_> {
     let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
     let rows = rows.map(|(name, value)| [line![name], line![foreign(value)]]);
@@ -313,7 +313,7 @@ fn notes(field: &Field) -> Vec<String> {
             Flag::Needed => "a definition needs it",
             Flag::Filled => "filled in by the service where it is left out",
             Flag::Set => "compared as a set",
-            // How documents are written.
+            // It is only about how documents are written.
             Flag::Shown => return None,
         })
     });

@@ -1,5 +1,5 @@
 //! Lines made of parts. Only words of this program's source and numbers are trusted; any other text is foreign, and
-//! only a drawer, which escapes it, can turn it into output.
+//! only a renderer, which escapes it, can turn it into output.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub enum Part<'a> {
     Foreign(Cow<'a, str>),
     /// The same, to be read letter by letter: a name, a value, a command.
     Code(Cow<'a, str>),
-    /// The same in a sentence, in which plain text quotes it.
+    /// The same in a sentence, where plain text quotes it.
     Quoted(Cow<'a, str>),
 }
 
@@ -31,7 +31,7 @@ pub enum Part<'a> {
 #[must_use]
 pub struct Line<'a>(pub Vec<Part<'a>>);
 
-/// What can be added to a line. A text that is not `'static` is not among it: [`foreign`] and [`code`] say what it is.
+/// What can be added to a line. Text that is not `'static` has to be marked by [`foreign`] or [`code`].
 pub trait Parts<'a> {
     /// Adds it.
     fn add_to(self, line: &mut Line<'a>);
@@ -52,7 +52,7 @@ pub fn quoted<'a>(text: impl Into<Cow<'a, str>>) -> Part<'a> {
     Part::Quoted(text.into())
 }
 
-/// The same with the colour of a role.
+/// Parts with the colour of a role.
 pub fn styled<'a>(role: Role, parts: impl Parts<'a>) -> Part<'a> {
     Part::Styled(role, Line::default().and(parts))
 }
@@ -67,7 +67,7 @@ pub fn moment(time: &str) -> Part<'_> {
     time.parse().map_or_else(|_| foreign(time), |time| Part::Made(time::minute(time)))
 }
 
-/// The same with its age at `now`.
+/// The same as [`moment`], with its age at `now`.
 pub fn moment_with_age(time: &str, now: Option<Timestamp>) -> Part<'_> {
     time.parse().map_or_else(|_| foreign(time), |time| Part::Made(time::with_age(time, now)))
 }
@@ -127,7 +127,7 @@ impl<'a> Line<'a> {
         line![styled(role, word), ": ", text]
     }
 
-    /// The same with more at its end.
+    /// The line with `more` at its end.
     pub fn and(mut self, more: impl Parts<'a>) -> Self {
         more.add_to(&mut self);
         self
@@ -152,7 +152,7 @@ impl<'a> Line<'a> {
         if more == 0 { list } else { list.and(" and ").and(more).and(" more") }
     }
 
-    /// Its text with foreign parts as they are: who takes it escapes it as a whole.
+    /// Its text with foreign parts unescaped: the caller escapes it as a whole.
     pub fn unescaped(&self) -> String {
         let mut text = String::new();
         for part in &self.0 {

@@ -1,6 +1,6 @@
-//! The checks of several files as one report: what each shard of a fleet wrote, or the job of each stack. What is
-//! missing, too old, in two files or not readable is reported at its place, and then the whole is unknown: nothing is
-//! concluded from input that is not whole. No IO; the clock is passed in.
+//! The checks of several files as one report: what each shard of a fleet wrote, or the job of each stack. Checks that
+//! are missing, too old, in two files or unreadable are reported at their place and make the whole unknown: nothing is
+//! concluded from incomplete input. No IO; the clock is passed in.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::report::prelude::*;
 
 /// How far the clock of a checker may be ahead.
 const CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);
-/// Shards without a file that are named singly.
+/// The maximum number of shards without a file that are named.
 const MOST_NAMED: usize = 20;
 
 /// The checks of several files.
 #[derive(Debug)]
 pub struct MergedChecks {
-    /// Each with what [`FleetPart::apart`] is.
+    /// The stacks, each with its [`FleetPart::apart`].
     parts: Vec<(SavedStack, Option<String>)>,
     problems: Vec<InputProblem>,
     from: MergedFrom,
@@ -29,8 +29,8 @@ pub struct MergedChecks {
 struct StackId {
     directory: String,
     environment: Option<String>,
-    /// Two calls may name different stacks alike. In a shard of a list every entry has a digest of what it is, even
-    /// where another shard has the check.
+    /// Two calls may give different stacks the same name. In a shard of a list every entry has a digest that identifies
+    /// it, even if another shard has its check.
     identity: Option<StackIdentity>,
     shard: Option<Shard>,
 }
@@ -65,7 +65,7 @@ pub fn merge(
             Err(message) => problems.push(InputProblem { place: name, message }),
         }
     }
-    // The checker of a shard is not that of one stack.
+    // The failed checker of a shard is not that of one stack.
     if documents.iter().any(|(_, document): &(_, CheckDocument)| document.shard.is_some()) {
         problems.extend(failed.into_iter().map(|(place, message)| InputProblem { place, message }));
     } else {
@@ -102,7 +102,7 @@ pub fn merge(
     MergedChecks { parts, problems, from: MergedFrom { files, checked } }
 }
 
-/// Leaves out the files of a list of stacks that was divided by another number than most are.
+/// Leaves out the files of a list of stacks that was divided by another number than most.
 fn keep_one_count(documents: &mut Vec<(String, CheckDocument)>, problems: &mut Vec<InputProblem>) {
     let mut counts: BTreeMap<u32, (usize, Option<Timestamp>)> = BTreeMap::new();
     for (_, document) in documents.iter() {
@@ -123,8 +123,8 @@ fn keep_one_count(documents: &mut Vec<(String, CheckDocument)>, problems: &mut V
     });
 }
 
-/// Gives a stack of a file that is no shard the digest of the one that it is in the shards of a list, if it is one, and
-/// one without a check the environment that another file names for it.
+/// Gives a stack in a file that is not a shard the digest that the shards of a list have for it, if there is one, and a
+/// stack without a check the environment that another file names for it.
 fn name_alike(documents: &mut [(String, CheckDocument)]) {
     let stacks = documents.iter_mut().flat_map(|(_, document)| &mut document.stacks);
     let (checked, unchecked): (Vec<_>, Vec<_>) = stacks.partition(|entry| entry.result.is_ok());
@@ -165,7 +165,7 @@ struct SeenShards<'d> {
     elsewhere: BTreeSet<&'d Namespace>,
 }
 
-/// What no file contains of the shards of the list of stacks and of each single stack.
+/// The shards, of the list of stacks and of each single stack, that no file contains.
 fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
     let mut seen: BTreeMap<(Option<StackId>, u32), SeenShards<'_>> = BTreeMap::new();
     for (_, document) in documents {
@@ -192,7 +192,7 @@ fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
         if let Some(more @ 1..) = absent.len().checked_sub(MOST_NAMED) {
             problems.push(problem(format!("{more} more shards of {of}{of_what}")));
         }
-        // With all of them, its checkers read different lists of namespaces.
+        // If no shard is missing, the checkers of the stack read different lists of namespaces.
         let left = seen.elsewhere.difference(&seen.namespaces).filter(|_| absent.is_empty());
         problems.extend(left.map(|namespace| problem(format!("namespace {namespace}{of_what}"))));
     }
@@ -205,7 +205,7 @@ impl StackId {
         let named = |plan: &Plan| StackIdentity::Named(plan.service.base_url.clone(), plan.stack.clone());
         let identity = match &entry.id {
             Some(digest) => Some(StackIdentity::Digest(digest.clone())),
-            // Earlier versions wrote none.
+            // Earlier versions wrote no id.
             None => check.filter(|_| !is_sharded).map(|check| named(&check.plan)),
         };
         Self {
@@ -216,8 +216,8 @@ impl StackId {
         }
     }
 
-    /// Which stack it is, if another one has its directory and its environment: jobs in repositories of their own are `.`.
-    /// And the shard, if it is of a single stack.
+    /// What distinguishes it from another stack of its directory and environment: jobs in different repositories all
+    /// check `.`. And the shard, if it is of a single stack.
     fn apart(&self, alike: &BTreeSet<(String, Option<String>)>) -> Option<String> {
         let is_alike = alike.contains(&(self.directory.clone(), self.environment.clone()));
         let stack = match &self.identity {
@@ -245,7 +245,7 @@ fn alike<'i>(ids: impl Iterator<Item = &'i StackId>) -> BTreeSet<(String, Option
     known.into_iter().filter(|(_, stacks)| stacks.len() > 1).map(|(name, _)| name).collect()
 }
 
-/// The entry that counts: the newest check, if there are several. One that was skipped, as often as it was, is none.
+/// The entry that counts: the newest check, if there are several. A skipped one counts only if there is no other.
 fn the_one(found: Found, stack: &str, problems: &mut Vec<InputProblem>) -> SavedResult {
     let found = found.into_iter().filter(|(_, result)| !matches!(result, Err(NoResult::Elsewhere)));
     let (skipped, mut results): (Found, Found) =

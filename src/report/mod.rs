@@ -109,12 +109,12 @@ pub trait Report {
     /// Those of `out`.
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 
-    /// Its view, from which Markdown and HTML are drawn, if it is about one stack.
+    /// Its view, from which Markdown and HTML are rendered, if it is about one stack.
     fn view<'a>(&'a self, _view: &TextView) -> Option<View<'a>> {
         None
     }
 
-    /// Draws it in a format that needs more than its blocks, its view, its document or its annotations.
+    /// Renders it in a format that needs more than its blocks, its view, its document or its annotations.
     fn draw(&self, _format: Format, _view: &TextView) -> Option<String> {
         None
     }
@@ -140,7 +140,7 @@ pub struct Applied<'p> {
     pub earlier: BTreeSet<&'p Key>,
 }
 
-/// How a report is drawn.
+/// How a report is rendered.
 #[derive(Debug, Clone, Default)]
 pub struct TextView {
     /// Colour or none.
@@ -155,21 +155,21 @@ pub struct TextView {
     pub waves: bool,
     /// Whether a plan is shown by the command that applies it, which then proposes no command for that.
     pub is_applied: bool,
-    /// How long the command took so far; left out where nothing should depend on time.
+    /// How long the command took so far; `None` if the text must not depend on time.
     pub elapsed: Option<Duration>,
-    /// The words that name the stack and its settings behind `trueup plan`, `apply` and the like, quoted for a shell.
+    /// The words that name the stack and its settings after `trueup plan`, `apply` and the like, quoted for a shell.
     pub call: String,
     /// The command that makes what is shown, if it is not `trueup apply` with those words.
     pub make: Option<String>,
     /// The command that plans it again, if it is not `trueup plan` with those words.
     pub again: Option<String>,
-    /// The flags that a command without those words needs to find the same settings, each behind a blank.
+    /// The flags that a command without those words needs to find the same settings, each after a space.
     pub flags: String,
-    /// Why what a refused plan needs cannot be allowed, if it cannot.
+    /// Why the consents that a refused plan needs cannot be given, if they cannot.
     pub forbidden: Option<String>,
     /// The file to which the plan was saved.
     pub saved: Option<PathBuf>,
-    /// Bytes that a Markdown report may have, if not as many as usual. Only what is never left out exceeds it.
+    /// The maximum number of bytes of a Markdown report, if not the default. Only what is never left out exceeds it.
     pub budget: Option<usize>,
     /// The command that shows everything.
     pub command: String,
@@ -183,7 +183,7 @@ impl TextView {
         if self.is_terminal { self.width } else { usize::MAX }
     }
 
-    /// The words that name the stack; `.` where nothing does.
+    /// The words that name the stack; `.` if nothing does.
     fn call(&self) -> &str {
         if self.call.is_empty() { "." } else { &self.call }
     }
@@ -198,7 +198,7 @@ impl TextView {
         self.again.clone().unwrap_or_else(|| format!("trueup plan {}", self.call()))
     }
 
-    /// Bytes that a Markdown report may have.
+    /// The maximum number of bytes of a Markdown report.
     fn budget(&self) -> usize {
         self.budget.unwrap_or(markdown::BUDGET)
     }
@@ -217,7 +217,7 @@ pub fn write(report: &dyn Report, format: Format, view: &TextView, out: &mut dyn
     }
 }
 
-/// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
+/// Renders a report. The lists of [`Format`] name the formats that a report has; any other is rendered as text.
 pub fn render(report: &dyn Report, format: Format, view: &TextView) -> String {
     let of_view = |draw: fn(&View<'_>, &TextView) -> String| report.view(view).map(|made| draw(&made, view));
     let drawn = report.draw(format, view).or_else(|| match format {
@@ -239,7 +239,7 @@ fn json_text(report: &dyn Report) -> String {
     document::text(|out| report.write(out))
 }
 
-/// What a report in this format leaves out of what the plan or check has, in words; nothing where it is whole.
+/// What a report in this format leaves out of what the plan or check has, in words; `None` if it leaves out nothing.
 pub fn left_out(report: &dyn Report, format: Format) -> Option<String> {
     (format == Format::Sarif).then(|| sarif::left_out(&report.annotations())).flatten()
 }

@@ -15,7 +15,7 @@ use crate::report::prelude::*;
 pub struct ObjectListing<'a> {
     /// The service.
     pub service: &'a ServiceId,
-    /// When the snapshot was taken, RFC 3339, and its digest; nothing for the service itself.
+    /// When the snapshot was taken, RFC 3339, and its digest; `None` for the service itself.
     pub taken: Option<(&'a str, &'a str)>,
     /// Every list that was read: `namespace` of endpoints, `kind:namespace` of others.
     pub live: &'a Live,
@@ -26,14 +26,14 @@ pub struct ObjectListing<'a> {
 }
 
 impl ObjectListing<'_> {
-    /// The noun for what it lists, behind a number.
+    /// The noun for what it lists, after a number.
     fn noun(&self) -> &'static str {
         Key::noun(self.items.iter().map(|item| item.key()))
     }
 }
 
 impl Report for ObjectListing<'_> {
-    /// The listing as a table, with a row for each endpoint; of a snapshot below what it is.
+    /// The listing as a table, with a row for each endpoint; a snapshot is described above it.
     fn blocks<'b>(&'b self, _: &TextView) -> Blocks<'b> {
         let mut blocks = Blocks::default();
         if let Some((taken, digest)) = self.taken {
@@ -43,7 +43,7 @@ impl Report for ObjectListing<'_> {
             let namespaces = Line::count(namespaces.len(), "namespace");
             blocks.line(line![snapshot, items, " in ", namespaces, ", digest ", code(digest)]);
         }
-        // A name or a time is of no use without its end.
+        // A name or a time is useless without its end.
         let is_free = |column: &Column| matches!(column, Column::Field(_) | Column::Named("labels" | "annotations", _));
         let usual = Column::usual(&self.items);
         let columns = if self.columns.is_empty() { &usual } else { self.columns };
@@ -96,7 +96,7 @@ const NAMED: [(&str, Cell); 10] = [
     ("namespace", |item| Some(item.key().namespace.to_string())),
     ("name", |item| Some(item.key().name.to_string())),
     ("labels", |item| Some(pairs(&item.object()?.endpoint.labels))),
-    // Ours aside.
+    // Without the ownership annotations.
     ("annotations", |item| Some(pairs(&item.object()?.endpoint.annotations))),
     ("owner", |item| owner(item.object()?)),
     ("uid", |item| Some(item.object()?.uid.clone())),
@@ -106,7 +106,7 @@ const NAMED: [(&str, Cell); 10] = [
 ];
 
 impl Column {
-    /// The columns where none are asked for; of other kinds than endpoints those in which an item has something.
+    /// The default columns; without endpoints, only those fields for which an item has a value.
     fn usual(items: &[&LiveItem]) -> Vec<Self> {
         let units = KindName::ENDPOINT.kind().columns.iter().map(|unit| Column::Field(Field::of_unit(unit)));
         let has_endpoints = items.iter().any(|item| item.key().kind.is_endpoint());
@@ -149,7 +149,7 @@ impl Column {
 
     fn heading(&self) -> String {
         match self {
-            // The case of such a key means something.
+            // The case of such a key is significant.
             Column::Field(Field::Label(key) | Field::Annotation(key)) => key.clone(),
             column => column.name().to_uppercase().replace('_', " "),
         }
@@ -178,7 +178,7 @@ fn minute(text: &str) -> String {
 
 fn value(object: &Object, field: &Field) -> Option<String> {
     let kind = object.key.kind;
-    // What an endpoint has as a field may be an option of a group in another kind.
+    // A field of an endpoint may be an option of a group in another kind.
     let Some((key, group)) = field.unit().and_then(|key| Some((key, kind.message().group_of(key)?))) else {
         return unit::words(kind, field, &field.value(object));
     };
@@ -187,7 +187,7 @@ fn value(object: &Object, field: &Field) -> Option<String> {
     unit::words(kind, &group, &Json::from_iter([(key, value)]))
 }
 
-/// The value that tells what an object is, or that it cannot be read, or goes.
+/// The value of a field, or why the object is not supported; with a remark if the object is being deleted.
 fn with_state(item: &LiveItem, field: &Field) -> String {
     match item {
         LiveItem::Unsupported(unsupported) => format!("not supported: {}", unsupported.reason),

@@ -1,6 +1,6 @@
-//! A check or a run as a text file for Prometheus, as the node exporter's textfile collector reads it. Names
-//! and labels are stable; only endpoints that are not in sync have series of their own, so that the
-//! number of series follows the trouble and not the tenant.
+//! A check or a run as a text file for Prometheus, as the node exporter's textfile collector reads it. Names and labels
+//! are stable; only endpoints that are not in sync have series of their own, so that the number of series depends on
+//! the problems and not on the tenant.
 
 use std::fmt::Display;
 
@@ -19,7 +19,7 @@ pub fn report(check: &Check) -> String {
         ("shard", check.shard.as_ref().map(ToString::to_string)),
         ("directory", directory.map(str::to_owned)),
     ];
-    // Of another call, a stack of the same name has another one.
+    // These labels distinguish the stack from one of the same name in another call.
     gauges(&[(own.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(), check)])
 }
 
@@ -49,7 +49,7 @@ pub(super) fn fleet(fleet: &Fleet<'_>) -> String {
 /// endpoint.
 pub fn run(document: &RunDocument) -> String {
     let RunDocument { run, plan, steps, .. } = document;
-    // A rollback has none; the run that it undoes is no label, because each has another one.
+    // Empty for a rollback: the run that it undoes would be a new label each time.
     let directory = plan.made_for().unwrap_or_default().to_owned();
     let common = [
         ("service", run.base_url.clone()),
@@ -172,14 +172,14 @@ const METRICS: [(&str, &str, Sample); 8] = [
         }
     }),
     ("trueup_drift_check_timestamp_seconds", "When the check was made, in seconds since 1970.", |text, check| {
-        // Against a snapshot it is of the service as it was then.
+        // A check against a snapshot is as old as that.
         let taken = check.plan.source.snapshot.as_deref().map(|taken| taken.parse::<Timestamp>().unwrap_or_default());
         let seconds = u64::try_from(taken.unwrap_or(check.now).as_second()).unwrap_or(0);
         text.sample(&[], seconds);
     }),
 ];
 
-/// Left out without samples, which only checks with a drift state have.
+/// The metric that is left out without samples: only checks with a drift state have some.
 const FIRST_SEEN: &str = "trueup_drift_first_seen_timestamp_seconds";
 
 /// The checks as gauges, each with the labels of its own.

@@ -1,5 +1,5 @@
-//! Takes the force out of untrusted text before it reaches a terminal: what would move the cursor,
-//! change the direction of writing or hide is written out, so that a reader sees that it is there.
+//! Escapes untrusted text before it reaches a terminal: what would move the cursor, change the direction of writing or
+//! hide is written out, so that a reader sees that it is there.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
 /// `text` of any number of lines for the log of a runner of pipelines, with its commands written out:
 /// `##[…]`, `##vso[…]` and the like anywhere, `::name …::` at the beginning of a line.
 pub fn log(text: &str) -> Cow<'_, str> {
-    // Nearly no line has either character; to search for two of them prepares more than it reads.
+    // Few lines have either character; preparing a search for `##` and `::` costs more than reading a line.
     if memchr::memchr2(b'#', b':', text.as_bytes()).is_none() || commands(text).next().is_none() {
         return Cow::Borrowed(text);
     }
@@ -38,7 +38,7 @@ pub fn log(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Where a command of a runner would no longer be one without the character there.
+/// The positions of the characters without which a runner would not see a command.
 fn commands(text: &str) -> impl Iterator<Item = usize> + '_ {
     let marks = memchr::memmem::find_iter(text.as_bytes(), "##").filter(|at| {
         let rest = text[at + 2..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '#');
@@ -59,7 +59,7 @@ fn commands(text: &str) -> impl Iterator<Item = usize> + '_ {
     marks.into_iter()
 }
 
-/// Whether `name …::` follows: an address such as `::1` is none.
+/// Whether `name …::` follows; an address such as `::1` is not a command.
 fn is_command(rest: &str) -> bool {
     let name = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_')).unwrap_or(rest.len());
     name > 0 && rest[name..].starts_with([' ', '\t', ':']) && rest[name..].contains("::")
@@ -79,7 +79,7 @@ pub fn shell(word: &str) -> String {
     }
 }
 
-/// A byte of a word between `$'` and `'`, where a shell and a runner give no other character a meaning.
+/// A byte of a word between `$'` and `'`; what a shell or a runner could interpret there is escaped.
 fn shell_byte(byte: u8) -> String {
     match byte {
         b' '..=b'~' if !b"'\\`#:".contains(&byte) => char::from(byte).to_string(),
@@ -92,7 +92,7 @@ pub fn path(path: &str) -> Cow<'_, str> {
     if path.starts_with('-') { Cow::Owned(format!("./{path}")) } else { Cow::Borrowed(path) }
 }
 
-/// Whether no shell gives a character of the word a meaning inside of it.
+/// Whether no shell interprets a character inside the word.
 fn is_plain(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:@,+".contains(c))
 }
@@ -111,7 +111,7 @@ pub fn html(text: &str) -> String {
     })
 }
 
-/// A text with some of its characters written otherwise: as `written` says, which takes the one before it, too.
+/// A text with some of its characters replaced by what `written` returns for the character before and this one.
 pub(super) fn rewritten(text: &str, written: impl Fn(char, char) -> Option<Cow<'static, str>>) -> String {
     let mut clean = String::with_capacity(text.len() + 64);
     let mut before = ' ';
@@ -125,10 +125,9 @@ pub(super) fn rewritten(text: &str, written: impl Fn(char, char) -> Option<Cow<'
     clean
 }
 
-/// A JSON document with the same texts, with unsafe characters and what begins a command of a
-/// runner as `\u` escapes: what reads it sees no difference, and a terminal or a log that shows it comes
-/// to no harm. Such characters can stand only in the strings of a document, apart from the line breaks
-/// and tabs between its parts, which stay.
+/// A JSON document with the same texts, in which unsafe characters and the beginnings of runner commands are `\u`
+/// escapes: a parser sees no difference, and a terminal or a log can show it safely. Such characters occur only in the
+/// strings of a document, apart from the line breaks and tabs between its parts, which stay.
 pub fn json(document: &str) -> Cow<'_, str> {
     let may_need = |byte: u8| !(b' '..0x7f).contains(&byte) && byte != b'\n' && byte != b'\t';
     let marks = memchr::memmem::find(document.as_bytes(), b"##").is_some();
@@ -142,13 +141,13 @@ pub fn json(document: &str) -> Cow<'_, str> {
     }))
 }
 
-/// Values as YAML: in quotes, with escapes, where a reader could take something for a line break, does not see it, or has
-/// to obey it. What cannot be written is left out.
+/// Values as YAML: in quotes, with escapes, if a reader could take a character for a line break, does not see it, or
+/// would act on it. Values that cannot be written are left out.
 pub fn yaml(values: &impl Serialize) -> String {
     bare_yaml(values).unwrap_or_else(|| quoted_yaml(values))
 }
 
-/// The same, with quotes around each text that a reader of some version of YAML takes for something else.
+/// The same, with quotes around each text that some version of YAML reads as something else.
 pub fn yaml_of_texts(values: &impl Serialize) -> String {
     let quoted = bare_yaml(values).and_then(|_| {
         let texts = serde_yaml::to_string(&with_quotes(serde_yaml::to_value(values).ok()?)).ok()?;
@@ -159,16 +158,16 @@ pub fn yaml_of_texts(values: &impl Serialize) -> String {
     quoted.unwrap_or_else(|| quoted_yaml(values))
 }
 
-/// Values as YAML without such a character.
+/// Values as YAML; `None` if that has a character to escape.
 fn bare_yaml(values: &impl Serialize) -> Option<String> {
     let text = serde_yaml::to_string(values).unwrap_or_default();
     (!text.contains(is_escaped) && log(&text) == text).then_some(text)
 }
 
-/// In front of and behind a text that gets quotes; nothing bare has it.
+/// Marks the beginning and the end of a text that gets quotes; bare YAML does not contain it.
 const QUOTE: char = '\u{2060}';
 
-/// The same with [`QUOTE`] around what is something else without quotes for some reader.
+/// A value with [`QUOTE`] around each text that some reader takes for something else without quotes.
 fn with_quotes(value: serde_yaml::Value) -> serde_yaml::Value {
     use serde_yaml::Value;
     match value {
@@ -181,12 +180,12 @@ fn with_quotes(value: serde_yaml::Value) -> serde_yaml::Value {
     }
 }
 
-/// Values as JSON, which is YAML as well, with such escapes.
+/// Values as JSON, which is YAML as well, with escapes.
 fn quoted_yaml(values: &impl Serialize) -> String {
     let json = serde_json::to_string_pretty(values).unwrap_or_default();
     let mut text = rewritten(&json, |before, c| match u32::from(c) {
         code @ 0x1_0000.. if is_escaped(c) => Some(format!("\\U{code:08x}").into()),
-        // A second `#` can make a command of a runner of the first.
+        // A second `#` can complete a runner command.
         code if is_escaped(c) || matches!(code, 0xfffe | 0xffff) || (c, before) == ('#', '#') => {
             Some(format!("\\u{code:04x}").into())
         }
@@ -236,7 +235,7 @@ impl<'o> JsonWriter<'o> {
 impl Write for JsonWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.piece.extend_from_slice(bytes);
-        // A line break is no part of a character, of `##` or of a string.
+        // A line break is never inside a character, a `##` or a string.
         if self.piece.len() >= Self::PIECE
             && let Some(end) = memchr::memrchr(b'\n', &self.piece)
         {

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::annotation::{Annotation, AnnotationLevel, Finding};
 use crate::report::prelude::*;
 
-/// Results that a forge shows of a run: GitHub shows the first 5,000 and refuses a file with more than 25,000.
+/// The maximum number of results of a run: GitHub shows the first 5,000 and refuses a file with more than 25,000.
 const MOST_RESULTS: usize = 5_000;
-/// Bytes of all results together: GitHub refuses a file of more than 10 MB after compression.
+/// The maximum number of bytes of all results together: GitHub refuses a file of more than 10 MB after compression.
 const MOST_BYTES: usize = 9_000_000;
 
 /// The remarks that fit into one run, and what is left out.
@@ -58,7 +58,7 @@ pub fn report(annotations: &[Annotation], fallback: &str) -> String {
     format!("{log:#}\n")
 }
 
-/// What a report of these remarks leaves out, in words; nothing where it is whole.
+/// What a report of these remarks leaves out, in words; `None` if it leaves out nothing.
 pub fn left_out(annotations: &[Annotation]) -> Option<String> {
     Shown::of(annotations, "").message()
 }
@@ -107,7 +107,7 @@ fn priority(annotation: &Annotation) -> u8 {
     }
 }
 
-/// By what a forge knows a result again when lines and values have changed.
+/// Identifies a result for a forge after lines and values have changed.
 fn fingerprint(annotation: &Annotation) -> String {
     document::sha256(format!("{}\n{}\n{}", annotation.finding.id(), annotation.title, annotation.part), 16)
 }
@@ -125,7 +125,7 @@ fn result(annotation: &Annotation, fallback: &str, fingerprint: &str) -> Json {
     json!({
         "ruleId": annotation.finding.id(),
         "level": level,
-        // What a viewer shows as a link is none of ours.
+        // Our texts have no links, so a viewer must not make one.
         "message": {"text": text.replace("](", "]\\u{28}")},
         "locations": [{"physicalLocation": {
             "artifactLocation": {"uri": utf8_percent_encode(file, PATH).to_string()},

@@ -20,7 +20,7 @@ use crate::run::{RUN_KIND, RunDocument};
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $variant:ident = $($name:literal)|+ => $make:expr,)+) => {
-        /// Of what a schema is. Of a report, its names are what the document's `kind` may be.
+        /// What a schema describes. The names for a report are the values of the document's `kind`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum SchemaKind { $($(#[doc = $doc])+ $variant),+ }
 
@@ -33,7 +33,7 @@ macro_rules! kinds {
                 match self { $(SchemaKind::$variant => &[$($name),+]),+ }
             }
 
-            /// By one of its names.
+            /// The kind with this name.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|kind| kind.names().contains(&name))
             }
@@ -182,7 +182,7 @@ fn report<T: JsonSchema>(kind: &str) -> Json {
     document_of::<T>(SchemaSettings::draft2020_12().for_serialize(), &[kind])
 }
 
-/// The schema of a document that is read as well, in which a field with a default may be absent.
+/// The schema of a document that is also read, in which a field with a default may be absent.
 fn document<T: JsonSchema>(kinds: &[&str]) -> Json {
     document_of::<T>(SchemaSettings::draft2020_12(), kinds)
 }
@@ -247,7 +247,7 @@ fn drift() -> Json {
     json!({"type": "object", "oneOf": [one, several], "$defs": definitions})
 }
 
-/// A schema without its definitions, and these.
+/// A schema without its definitions, and the definitions.
 fn apart(mut schema: Json) -> [Json; 2] {
     let definitions = schema.as_object_mut().and_then(|parts| parts.remove("$defs"));
     [schema, definitions.unwrap_or_default()]
@@ -274,7 +274,7 @@ fn overlay() -> Json {
         crate::kind::all().map(|kind| kind.name).filter(|name| *name != crate::kind::ENDPOINT).collect();
     let mut properties = endpoint["properties"].clone();
     properties["kind"] = json!({"enum": names});
-    // Some of them are named as hosts, whose names are those of all others as well.
+    // Some kinds have host names, a superset of the names of all other kinds.
     properties["metadata"] = kind::of_metadata(Naming::Host);
     properties["spec"] = json!({});
     let mut object = json!({"type": "object", "properties": properties, "additionalProperties": false});

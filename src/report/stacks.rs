@@ -1,5 +1,5 @@
-//! The stacks of a repository as a table, as Markdown, as JSON, and as the matrix of a job of GitHub Actions. What stacks leave
-//! behind that were removed, nothing deletes, because no stack plans it any more: the commands that delete it are named.
+//! The stacks of a repository as a table, as Markdown, as JSON, and as the matrix of a job of GitHub Actions. Nothing
+//! deletes what removed stacks leave behind, because no stack plans it any more: the list has the commands for that.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::report::prelude::*;
 
 /// The line of the settings with which a stack may define nothing.
 pub const ALLOW_EMPTY: &str = "allow_empty: true";
-/// Names of endpoints that are shown of a removed stack.
+/// The maximum number of endpoints of a removed stack that are named.
 const SHOWN: usize = 20;
 
 /// A list of stacks.
@@ -116,12 +116,12 @@ pub enum StackChange {
 words!(StackChange { Changed = "changed", Added = "added", Removed = "removed" });
 
 impl StackEntry {
-    /// The labels in an environment, or where none is chosen.
+    /// The labels in an environment, or without one.
     pub fn labels(&self, environment: Option<&str>) -> &BTreeMap<String, String> {
         environment.and_then(|name| self.environment_labels.get(name)).unwrap_or(&self.labels)
     }
 
-    /// `shop; prod: shop-prod`: what is set where no environment is chosen, and what environments set otherwise.
+    /// `shop; prod: shop-prod`: what is set without an environment, and what environments set differently.
     fn by_environment(&self, top: Option<String>, of: impl Fn(&EnvironmentSettings) -> Option<String>) -> String {
         let others = self.environment_settings.iter();
         joined(top, others.filter_map(|(name, settings)| Some(format!("{name}: {}", of(settings)?))))
@@ -132,13 +132,13 @@ impl StackEntry {
         self.by_environment(self.stack.clone(), |settings| settings.stack.clone())
     }
 
-    /// Its name in an environment, or where none is chosen.
+    /// Its name in an environment, or without one.
     fn stack_in(&self, environment: Option<&String>) -> Option<&String> {
         let settings = environment.and_then(|name| self.environment_settings.get(name));
         settings.and_then(|settings| settings.stack.as_ref()).or(self.stack.as_ref())
     }
 
-    /// `ring=main, team=shop; prod: ring=canary`: of an environment only what is another value.
+    /// `ring=main, team=shop; prod: ring=canary`: for an environment, only the values that differ.
     fn labels_text(&self) -> String {
         let text = |labels: &mut dyn Iterator<Item = (&String, &String)>| {
             labels.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
@@ -151,12 +151,12 @@ impl StackEntry {
         joined(Some(everywhere), of_environment)
     }
 
-    /// What is known of it that is left behind.
+    /// What it leaves behind, as far as that is known.
     fn left_some(&self) -> impl Iterator<Item = &LeftObjects> {
         self.left.iter().flatten().filter(|left| !left.endpoints.is_empty())
     }
 
-    /// What became of its endpoints.
+    /// What happens to its endpoints, in words.
     fn left_words(&self) -> Line<'_> {
         let Some(all) = &self.left else {
             return line!["its definitions cannot be read at that commit, and nothing deletes what it owns"];
@@ -212,7 +212,7 @@ impl StackEntry {
             let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
             format!("# list these under `kinds:` of {settings} by hand, or they stay: {kinds}")
         });
-        // git reads what is behind `--` as a pattern, which could take the settings of other stacks as well.
+        // git reads what is after `--` as a pattern, which could match the settings of other stacks as well.
         let literal = if self.directory.contains(['*', '?', '[', ':']) { " --literal-pathspecs" } else { "" };
         let checkout = format!("git{literal} checkout {} -- {settings}", safe::shell(commit));
         let empty = match &self.by_hand {
@@ -223,7 +223,7 @@ impl StackEntry {
     }
 }
 
-/// What is set everywhere, and what environments set otherwise.
+/// What is set everywhere, and what environments set differently.
 fn joined(everywhere: Option<String>, otherwise: impl Iterator<Item = String>) -> String {
     everywhere.filter(|text| !text.is_empty()).into_iter().chain(otherwise).collect::<Vec<_>>().join("; ")
 }
@@ -291,7 +291,7 @@ impl Report for StackList {
 }
 
 impl StackList {
-    /// Those that were removed.
+    /// The stacks that were removed.
     fn removed(&self) -> impl Iterator<Item = &StackEntry> {
         self.stacks.iter().filter(|stack| stack.change == Some(StackChange::Removed))
     }
@@ -332,20 +332,20 @@ impl StackList {
         text
     }
 
-    /// The stacks that there are now.
+    /// The stacks that still exist.
     fn present(&self) -> impl Iterator<Item = &StackEntry> {
         self.stacks.iter().filter(|stack| stack.change != Some(StackChange::Removed))
     }
 
-    /// The directories that no matrix can have: a forge expands `$`, and a runner is given no other character that is
-    /// unsafe, or not text at all.
+    /// The directories that a matrix cannot contain: a forge expands `$`, and a runner must not get other unsafe
+    /// characters, or bytes that are not text.
     pub fn outside_of_matrix(&self) -> impl Iterator<Item = &str> {
         let fits = |c: char| c != '$' && c != char::REPLACEMENT_CHARACTER && !safe::is_unsafe(c);
         self.present().map(|stack| stack.directory.as_str()).filter(move |directory| !directory.chars().all(fits))
     }
 
-    /// The stacks that there are as the matrix of a job, an entry for each environment, on one line. The `id` of an
-    /// entry is unique, and fits the name of a job, an artifact or a cache.
+    /// The existing stacks as the matrix of a job, an entry for each environment, on one line. The `id` of an entry is
+    /// unique, and fits the name of a job, an artifact or a cache.
     pub fn matrix(&self) -> String {
         let entry = |stack: &StackEntry, environment: Option<&String>| {
             let mut entry = json!({
@@ -370,11 +370,11 @@ impl StackList {
     }
 }
 
-/// Characters of an id before its digest.
+/// The maximum number of characters of an id before its digest.
 const LONGEST_ID: usize = 120;
 
 /// A name for a stack in an environment: the parts of the directory with `.` between them, and `..` before the environment.
-/// Where a part has other characters than a plain name, the beginning of a digest follows.
+/// If a part has other characters than a plain name, the beginning of a digest follows.
 fn id(directory: &str, environment: Option<&String>) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let is_plain = |text: &str| !text.is_empty() && text.chars().all(fits);
@@ -386,10 +386,10 @@ fn id(directory: &str, environment: Option<&String>) -> String {
             directory != "root" && directory.split('/').all(is_plain),
         ),
     };
-    // No command takes it for an option.
+    // A name that begins with `-` would be an option of a command.
     let (named, is_whole) = if named.starts_with('-') { (format!("_{named}"), false) } else { (named, is_whole) };
     let mut id = environment.map_or_else(|| named.clone(), |name| format!("{named}..{}", plain(name)));
-    // A forge has limits for the names that it is put into.
+    // A forge limits the length of the names that contain it.
     let is_whole = is_whole && id.len() <= LONGEST_ID;
     id.truncate(LONGEST_ID);
     if !is_whole || environment.is_some_and(|name| !is_plain(name)) {

@@ -38,7 +38,7 @@ pub enum Palette {
 }
 
 impl Role {
-    /// Whether a reader should see it first also where there is no colour.
+    /// Whether a reader should see it first even without colour.
     pub(super) fn is_loud(self) -> bool {
         matches!(self, Role::Strong | Role::Wrong | Role::Careful | Role::Right)
     }
@@ -57,7 +57,7 @@ impl Role {
 }
 
 impl Palette {
-    /// `text` as its role looks.
+    /// `text` in the style of its role.
     pub fn paint(self, role: Role, text: impl Display) -> String {
         let style = match self {
             Palette::Plain => Style::new(),
@@ -79,12 +79,12 @@ pub enum Charset {
 
 impl Charset {
     /// The set for a terminal with these variables: `LC_ALL` over `LC_CTYPE` over `LANG`, as the
-    /// system's library reads them. Where none is set nothing is known, and UTF-8 is usual.
+    /// system's library reads them. If none is set, UTF-8 is assumed.
     pub fn of_locale<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(&variable);
         let speaks = locale.is_none_or(|locale| {
             let locale = locale.to_ascii_lowercase();
-            // The part behind `@` modifies the language, not the characters.
+            // The part after `@` modifies the language, not the characters.
             let locale = locale.split('@').next().unwrap_or_default();
             locale.ends_with("utf-8") || locale.ends_with("utf8")
         });

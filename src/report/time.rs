@@ -14,7 +14,7 @@ pub fn minute(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// The same with its age at `now`.
+/// A time up to its minute, with its age at `now`.
 pub fn with_age(time: Timestamp, now: Option<Timestamp>) -> String {
     let ago = now.and_then(|now| Duration::try_from(now.duration_since(time)).ok());
     match ago {

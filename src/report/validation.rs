@@ -6,11 +6,11 @@ use crate::report::prelude::*;
 
 /// Definitions that were checked.
 pub struct Validation {
-    /// What the definitions contain; nothing where they are not valid.
+    /// What the definitions contain; `None` if they are not valid.
     pub contents: Option<StackSize>,
     /// The problems, or the notes on valid definitions.
     pub diagnostics: Vec<Diagnostic>,
-    /// The path from the working directory to the stack, with a final `/` where it is not empty.
+    /// The path from the working directory to the stack, with a final `/` if it is not empty.
     pub prefix: String,
 }
 

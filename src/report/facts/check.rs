@@ -11,10 +11,10 @@ use crate::model::{Field, Namespace, words};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange, Note, Plan, Waves};
 use crate::report::prelude::*;
 
-/// Endpoints that a proposed command names at most.
+/// The maximum number of endpoints that a proposed command names.
 const NAMED: usize = 4;
 
-/// What an endpoint is that is not in sync.
+/// The state of an endpoint that is not in sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// It was changed outside.
@@ -23,7 +23,7 @@ pub enum State {
     Deleted,
     /// It is live and not defined.
     Unmanaged,
-    /// The files moved on.
+    /// The files were changed and not applied yet.
     Pending,
     /// It is not as defined, and an apply does nothing about it.
     Blocked,
@@ -38,7 +38,7 @@ words!(State {
 });
 
 impl State {
-    /// Whether it was done outside.
+    /// Whether it was changed outside of trueup.
     pub fn is_outside(self) -> bool {
         matches!(self, State::Changed | State::Deleted | State::Unmanaged)
     }
@@ -46,19 +46,19 @@ impl State {
 
 /// An endpoint that is not in sync.
 pub struct Row<'a> {
-    /// Which.
+    /// Its key.
     pub key: &'a Key,
-    /// What it is.
+    /// Its state.
     pub state: State,
-    /// Why, where the state is not all there is to know.
+    /// Why, if the state does not say everything.
     pub why: Line<'a>,
-    /// That an apply does nothing about it, and the reason, which `why` has in words.
+    /// The blocked change, if an apply does nothing about it; `why` has the reason in words.
     pub blocked: Option<&'a BlockedChange>,
     /// What an apply would do.
     pub change: Option<&'a Change>,
-    /// Its values that are not as defined, without what is accepted; none where the whole object is meant.
+    /// Its values that are not as defined, without accepted ones; empty if the whole object is meant.
     pub values: Vec<Value<'a>>,
-    /// Since when it is known; of several values that of the first.
+    /// Since when it is known; for several values, since the first one.
     pub since: Line<'a>,
 }
 
@@ -66,14 +66,14 @@ pub struct Row<'a> {
 pub struct Value<'a> {
     /// Both values, from live to wanted.
     pub edit: ValueEdit,
-    /// It was changed outside.
+    /// Whether it was changed outside.
     pub is_outside: bool,
     /// Since when it is known.
     pub since: Line<'a>,
 }
 
 impl<'a> Row<'a> {
-    /// Why it is not in sync; its state where that is all there is to know.
+    /// Why it is not in sync; its state if nothing more is known.
     pub fn because(&self) -> Line<'a> {
         let why = self.why.clone();
         match self.state {
@@ -83,7 +83,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What of the whole object is defined and what is live.
+    /// How the whole object is defined and what is live, in words.
     pub fn whole(&self) -> [&'static str; 2] {
         match (self.state, self.change.map(|change| &change.action)) {
             (State::Deleted, _) if self.change.is_some_and(|change| change.applied_in.is_some()) => {
@@ -146,9 +146,9 @@ fn row<'a>(
     let mut values = Vec::new();
     let kind = change.map(|change| change.key.kind).unwrap_or_default();
     for field in change.map(Change::fields).unwrap_or_default() {
-        // What no definition names may have been set beside it.
+        // A pending field can be in `drifted` because of values beside it that no definition names.
         let is_outside = field.cause != Cause::Pending && object.drifted.contains(&field.field);
-        // What is accepted is neither changed outside nor pending.
+        // An accepted value counts as neither changed outside nor pending.
         if !is_outside && !matches!(field.cause, Cause::Pending | Cause::Both) {
             continue;
         }
@@ -165,7 +165,7 @@ fn row<'a>(
     }
     let why = match (blocked, change) {
         (Some(held), _) => block_reason(held).0,
-        // Both sides of the whole object say it already.
+        // The two sides of the whole object already say it.
         _ if state == State::Unmanaged => Line::default(),
         (None, Some(change)) if is_outside => remarkable_reason(change),
         (None, Some(change)) => reason_since(change),
@@ -209,7 +209,7 @@ pub fn numbers<'a>(verdicts: impl Iterator<Item = &'a Verdicts>) -> (usize, usiz
     (drifted, pending)
 }
 
-/// How many objects were changed outside and how many have changes to apply, in words; nothing of what is 0.
+/// How many objects were changed outside and how many have changes to apply, in words; zeros are left out.
 pub fn differing<'v>(verdicts: impl Iterator<Item = &'v Verdicts> + Clone) -> impl Iterator<Item = Line<'static>> {
     let (drifted, pending) = numbers(verdicts.clone());
     let noun = Key::noun(verdicts.flat_map(|verdicts| verdicts.objects.keys()));
@@ -227,7 +227,7 @@ pub fn headline(verdicts: &Verdicts) -> Line<'static> {
     if line.is_empty() { line!["in sync"] } else { line }
 }
 
-/// What is accepted, and what of it has ended or fits no more.
+/// What is accepted, and which acknowledgements have expired or no longer match.
 pub fn acknowledged<'a>(check: &'a Check) -> Vec<Line<'a>> {
     let line = |entry: &'a JudgedAcknowledgement| {
         let one = &entry.acknowledgement;
@@ -247,8 +247,8 @@ pub fn acknowledged<'a>(check: &'a Check) -> Vec<Line<'a>> {
     check.acknowledged.iter().map(line).collect()
 }
 
-/// The commands that end what a check found. Where one would do something else as well, it names its endpoints; what it does
-/// all the same is in its label.
+/// The commands that resolve what a check found. A command that would do something else as well names its endpoints;
+/// what it does beyond that is in its label.
 pub fn commands(check: &Check, call: &str) -> Vec<Command> {
     if matches!(check.verdicts.whole(), Verdict::InSync | Verdict::Unknown) {
         return Vec::new();
@@ -260,7 +260,7 @@ pub fn commands(check: &Check, call: &str) -> Vec<Command> {
     commands.into_iter().flatten().collect()
 }
 
-/// The flags for the namespaces that were checked: a shard of a stack has looked at its own alone.
+/// The flags for the namespaces that were checked: a shard of a stack has checked only its own.
 fn checked(check: &Check) -> String {
     let checked: BTreeSet<&Namespace> =
         check.plan.scope.iter().filter(|(_, scope)| scope.selected).map(|(list, _)| &list.namespace).collect();
@@ -268,7 +268,7 @@ fn checked(check: &Check) -> String {
     checked.map(|namespace| format!(" -n {namespace}")).collect()
 }
 
-/// The flags that name these objects alone; nothing where a command cannot name them.
+/// The flags that name only these objects; `None` if a command cannot name them.
 fn only(check: &Check, keys: &[&Key]) -> Option<String> {
     // A glob without a kind would take in objects of other kinds that have its name.
     let endpoint = if check.plan.noun() == "object" { "endpoint:" } else { "" };
@@ -278,8 +278,8 @@ fn only(check: &Check, keys: &[&Key]) -> Option<String> {
     can_be_named.then(|| keys.iter().map(|key| format!(" --only {}", glob(key))).collect())
 }
 
-/// The pull that takes over what was changed outside: not what is not defined, nor changes whose cause is not known. What was
-/// deleted outside it removes in an overlay alone.
+/// The pull that adopts what was changed outside, but neither undefined objects nor changes of unknown cause. It
+/// removes what was deleted outside only in an overlay.
 fn accepting(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key>) -> Option<Command> {
     let changes = check.plan.by_key();
     let has_overlay = check.plan.source.environment.is_some() && !check.shares_all;
@@ -294,7 +294,7 @@ fn accepting(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key
     let keys = rows.iter().filter(|row| row.state.is_outside()).map(|row| row.key);
     let keys: Vec<&Key> = keys.filter(|key| is_taken(key)).collect();
     let takes_silent = silent.iter().any(|key| is_taken(key));
-    // What it leaves to be decided ends with an error as well.
+    // Acknowledged objects that it leaves to be decided would end it with an error, too.
     let only =
         only(check, &keys).filter(|_| silent.iter().any(|key| changes.contains_key(key) || nameable.contains(key)));
     let is_silent = if only.is_some() { keys.iter().any(|key| silent.contains(key)) } else { takes_silent };
@@ -306,7 +306,7 @@ fn accepting(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key
     (!keys.is_empty()).then(|| Command { label, command: format!("trueup pull --drift {call}{flags}") })
 }
 
-/// These changes with the creates without which a plan refuses them, since they refer to what is not there.
+/// These changes with the creates of objects that they refer to: otherwise a plan refuses them.
 fn with_needed_creates<'c>(plan: &'c Plan, keys: &[&'c Key]) -> Vec<&'c Key> {
     let needs = Waves::of(&plan.changes).needs;
     let is_create = |change: &&Change| change.action.kind() == ActionKind::Create;
@@ -341,7 +341,7 @@ fn applying(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key>
     let keys = with_needed_creates(&check.plan, &restored);
     let is_silent = |plan: &Plan| plan.changes.iter().any(|change| silent.contains(&change.key));
     let only = only(check, &keys).filter(|_| verdict == Verdict::Both || is_silent(&check.plan));
-    // The guards count what it leaves out as well.
+    // The guards of the whole plan also count what this apply leaves out.
     let alone = only.is_some().then(|| {
         let mut alone = check.plan.clone();
         alone.changes.retain(|change| keys.contains(&&change.key));
@@ -356,7 +356,7 @@ fn applying(check: &Check, call: &str, rows: &[Row<'_>], silent: &BTreeSet<&Key>
         _ if only.is_some() && keys.len() > restored.len() => "restore, and create what that refers to",
         _ => "restore",
     };
-    // What a guard refuses is not allowed by the command.
+    // The command does not allow what a guard refuses.
     let (is_silent, is_refused) = (is_silent(plan), !plan.refused().is_empty());
     let as_well = if is_silent { ", with what is acknowledged" } else { "" };
     let allowed = if is_refused { ", once it is allowed" } else { "" };

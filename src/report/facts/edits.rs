@@ -15,7 +15,7 @@ use crate::plan::{Action, ActionKind, Cause, Change, FieldChange, OwnershipAnnot
 
 /// Values longer than this, in characters, get a line of their own.
 const LONG: usize = 60;
-/// From so many endpoints with one and the same edit on, the edit is listed once.
+/// The minimum number of endpoints with the same edit for it to be listed only once.
 const FOLD: usize = 3;
 
 /// What a line of a difference is.
@@ -42,12 +42,12 @@ impl Sign {
     }
 }
 
-/// The edits of a change: of a create everything that is added, of a delete everything that is removed. They are not kept:
-/// a large plan would be in memory twice.
+/// The edits of a change: for a create everything that is added, for a delete everything that is removed. They are not
+/// stored: a large plan would be in memory twice.
 pub fn of(change: &Change) -> Vec<ValueEdit> {
     match &change.action {
         Action::Create { wanted } => {
-            // What restores an object has what the service filled in, and a plan that was read again has no places.
+            // A restored object has what the service filled in, and a plan that was read from a file has no places.
             let is_defined =
                 change.place.is_some() || change.ownership.as_ref().is_some_and(OwnershipAnnotations::are_new);
             of_object(wanted, if is_defined { Side::Written } else { Side::Live })
@@ -89,7 +89,7 @@ pub fn of_field(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
         vec![ValueEdit::new(field.to_string(), unit::text(before), unit::text(after))]
     };
     let attributed = |edit: ValueEdit| {
-        // What is gone has no line; at its index the file has another item.
+        // A removed value has no line; at its index the file has another item.
         let place = edit.after.as_ref().and_then(|_| places.get(&edit.path)).or(place.as_ref()).cloned();
         ValueEdit { cause: Some(*cause), attribution: *attribution, changed_here: *changed_here, place, ..edit }
     };
@@ -187,13 +187,13 @@ impl ValueEdit {
     }
 }
 
-/// Whether a character is of a script that is read from right to left: of two such texts on one line, each reader sees the
-/// second one first.
+/// Whether a character is of a script that is read from right to left: of two such texts on one line, the second one is
+/// displayed first.
 fn is_right_to_left(character: char) -> bool {
     matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-/// A value on one line that cannot be taken for another one, or for none.
+/// A value on one line that cannot be mistaken for another one, or for none.
 pub(in crate::report) fn unmistakable(value: Option<&str>) -> Cow<'_, str> {
     let Some(value) = value else { return "(none)".into() };
     let is_odd = value.is_empty()
@@ -204,7 +204,7 @@ pub(in crate::report) fn unmistakable(value: Option<&str>) -> Cow<'_, str> {
     if is_odd { format!("\"{value}\"").into() } else { value.into() }
 }
 
-/// Lines, of which a final line break leaves an empty one: it can be the difference.
+/// The lines of a text. A final line break gives an empty last one, because it can be the difference.
 fn split(text: Option<&str>) -> Vec<&str> {
     text.map(|text| text.split('\n').collect()).unwrap_or_default()
 }

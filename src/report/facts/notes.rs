@@ -70,7 +70,7 @@ const FOREIGN_EQUAL: &str = "{{endpoint}} {{is|are}} as defined and {{belongs|be
 const UNSHOWN: &str = "a write of {{endpoint}} contains {{reason}} of {{its definition|their definitions}}, and no answer \
     shows whether that is another one: {{names}}";
 
-/// Names that are listed of each note.
+/// The maximum number of names that a note lists.
 const NAMES: usize = 6;
 
 /// The selected notes of a plan, a line each, in the order of the plan.
@@ -89,7 +89,7 @@ fn line(text: &'static str, reason: &str, names: &[String]) -> Line<'static> {
             ("names", _) => Line::some_of(names.iter().cloned(), NAMES),
             ("reason", _) => line![foreign(reason.to_owned())],
             (_, Some((one, many))) => line![if names.len() == 1 { one } else { many }],
-            // The key of an endpoint names no kind.
+            // Only the keys of other kinds than endpoints name their kind.
             (noun, None) if names.iter().any(|name| name.contains(':')) => {
                 let noun = match noun {
                     "endpoint" => "object",

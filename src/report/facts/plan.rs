@@ -9,10 +9,10 @@ use crate::model::{Namespace, RunId, counted, gathered};
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
 use crate::report::prelude::{Line, Role, TextView, code, quoted, safe};
 
-/// Objects that are named of those that are only annotated, where not all are.
+/// The maximum number of names of objects that are only annotated, if not all are listed.
 pub const NAMES: usize = 12;
 
-/// How much a change can hurt. What must be cut off is cut off from the least.
+/// How much a change can hurt. A report that must be cut drops the lowest rank first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
     /// Something new.
@@ -21,9 +21,9 @@ pub enum Rank {
     Pending,
     /// A replace that overwrites what was changed outside.
     Drift,
-    /// The same where the files moved on as well.
+    /// Like `Drift`, but the files were changed as well.
     Both,
-    /// A delete, also of what is created again.
+    /// A delete, also of an object that is created again.
     Delete,
     /// Nothing is done although the files ask for it.
     Blocked,
@@ -58,7 +58,7 @@ pub fn sign(kind: ActionKind) -> (&'static str, Role) {
 pub enum Item<'a> {
     /// A change, or several with one and the same edit.
     Changes(Vec<&'a Change>),
-    /// What is blocked.
+    /// A blocked change.
     Blocked(&'a BlockedChange),
 }
 
@@ -79,7 +79,7 @@ pub enum Part {
     ThisChange,
     /// What the base has and this change lacks.
     BehindBase,
-    /// What others changed, and an apply does as well.
+    /// What others changed, and an apply would do as well.
     Others,
 }
 
@@ -94,8 +94,8 @@ impl Part {
     }
 }
 
-/// What a plan lists, by its parts, and in each of them what can hurt most last: text is read from its end. Changes of
-/// ownership annotations alone are not listed.
+/// What a plan lists, by its parts; in each, what can hurt most comes last, because text is read from its end. Changes
+/// that only annotate are not listed.
 pub fn parts(plan: &Plan) -> Vec<(Part, Vec<Item<'_>>)> {
     let of = |part: Part| {
         let changes = plan.changes.iter().filter(|change| Part::of(change) == part);
@@ -111,7 +111,7 @@ pub fn parts(plan: &Plan) -> Vec<(Part, Vec<Item<'_>>)> {
     parts.into_iter().filter(|(part, items)| *part == Part::ThisChange || !items.is_empty()).collect()
 }
 
-/// How many changes of these plans are whose, if not all are of this change.
+/// How many changes of these plans belong to whom; empty if all are of this change.
 pub fn whose(plans: &[&Plan]) -> Vec<(usize, &'static str)> {
     let changes = plans.iter().flat_map(|plan| &plan.changes);
     let listed = changes.filter(|change| change.action.kind() != ActionKind::Annotate);
@@ -133,8 +133,8 @@ pub fn whose(plans: &[&Plan]) -> Vec<(usize, &'static str)> {
     all.into_iter().filter(|(number, _)| *number > 0).collect()
 }
 
-/// What an apply of these plans does and what it leaves, in a line, with `more` behind it; empty where there is nothing
-/// of it.
+/// What an apply of these plans does and what it leaves, in a line, followed by `more`; empty if there is nothing to
+/// say.
 pub fn headline<'p>(plans: &[&'p Plan], more: impl IntoIterator<Item = Line<'p>>) -> Line<'p> {
     let number = |of: &dyn Fn(&Plan) -> usize| plans.iter().map(|plan| of(plan)).sum::<usize>();
     let kinds = [ActionKind::Create, ActionKind::Replace, ActionKind::Recreate, ActionKind::Delete];
@@ -143,7 +143,7 @@ pub fn headline<'p>(plans: &[&'p Plan], more: impl IntoIterator<Item = Line<'p>>
     let actions = counts.map(|(kind, number)| line![number, " to ", kind.as_str(), adopted(plans, kind)]);
     let mut actions: Vec<Line<'_>> = actions.collect();
     let whose: Vec<Line<'_>> = whose(plans).into_iter().map(|(number, words)| line![number, " ", words]).collect();
-    // What is only annotated is attributed to none.
+    // Changes that only annotate are not attributed.
     let mut annotating = plans.iter().filter(|plan| plan.count(ActionKind::Annotate) > 0);
     let annotates = if annotating.all(|plan| plan.transferred().is_some()) { " to move" } else { " to annotate" };
     let rest = [
@@ -161,8 +161,8 @@ pub fn headline<'p>(plans: &[&'p Plan], more: impl IntoIterator<Item = Line<'p>>
     if rest.is_empty() { whose } else { line![whose, "; ", rest] }
 }
 
-/// The changes of ownership annotations alone, in a line for each stack that they take objects from, with so many names
-/// of those objects. What no other stack loses needs no review of its own.
+/// The changes that only annotate, in a line for each stack that they take objects from, with at most `most` names of
+/// those objects. Objects that no other stack loses need no review of their own.
 pub fn annotates<'p>(plan: &'p Plan, most: usize) -> impl Iterator<Item = Line<'p>> {
     let stacks = |change: &'p Change| (change.taken_from(), change.transfer().map(|(_, to)| to));
     let names = plan.of_kind(ActionKind::Annotate).map(|change| (stacks(change), change.key.to_string()));
@@ -178,7 +178,7 @@ pub fn annotates<'p>(plan: &'p Plan, most: usize) -> impl Iterator<Item = Line<'
     })
 }
 
-/// How many changes of a kind take over what no stack owns, or another one.
+/// How many changes of a kind take over objects of no stack, or of another one.
 fn adopted<'p>(plans: &[&'p Plan], kind: ActionKind) -> Option<Line<'p>> {
     let taken = plans.iter().flat_map(|plan| {
         let changes = plan.of_kind(kind).filter(|change| change.adopts());
@@ -221,8 +221,8 @@ pub struct Command {
     pub command: String,
 }
 
-/// The commands that apply a plan. What a guard refuses is not allowed by them: that is a decision of its own. What
-/// would revert merged work is not proposed at all, nor what an apply refuses because a list could not be read.
+/// The commands that apply a plan. They do not allow what a guard refuses: that is a separate decision. A plan that
+/// would revert merged work gets no command, nor does one that an apply refuses because a list could not be read.
 pub fn commands(plan: &Plan, digest: &Digest, view: &TextView) -> Vec<Command> {
     if plan.changes.is_empty() || view.is_applied || plan.unknown().next().is_some() {
         return Vec::new();
@@ -234,8 +234,8 @@ pub fn commands(plan: &Plan, digest: &Digest, view: &TextView) -> Vec<Command> {
     })
 }
 
-/// The commands that apply these plans, as `command` writes them: first what this change is about `alone`, if that is
-/// less. `exactly` says what the other one does without it, and what it does once it is allowed.
+/// The commands that apply these plans, as `command` writes them: first one for `alone`, what this change is about, if
+/// that is less. `exactly` are the labels of the other one: as it is, and once it is allowed.
 pub fn applying(
     plans: &[&Plan],
     alone: Option<Vec<Plan>>,
@@ -255,12 +255,12 @@ pub fn applying(
     of_alone.into_iter().chain(whole).collect()
 }
 
-/// The first of the labels, or the second where an apply of these plans is refused.
+/// The first of the labels, or the second if an apply of these plans is refused.
 fn label<'p>(mut plans: impl Iterator<Item = &'p Plan>, [exactly, once_allowed]: [&'static str; 2]) -> &'static str {
     if plans.all(|plan| plan.refused().is_empty()) { exactly } else { once_allowed }
 }
 
-/// The plans of what this change is about and of nothing else, if an apply of them does something, and less.
+/// The plans of only what this change is about, if an apply of them does something, but less.
 pub fn alone(plans: &[&Plan]) -> Option<Vec<Plan>> {
     let is_own = |change: &Change| Part::of(change) == Part::ThisChange;
     if !plans.iter().any(|plan| plan.source.base.is_some() && plan.changes.iter().any(is_own)) {
@@ -271,7 +271,7 @@ pub fn alone(plans: &[&Plan]) -> Option<Vec<Plan>> {
     (is_less && can_apply(alone.iter())).then_some(alone)
 }
 
-/// Whether an apply of these plans changes something and is not refused for what no consent allows.
+/// Whether an apply of these plans changes something, and consents can allow all of it.
 fn can_apply<'p>(mut plans: impl Iterator<Item = &'p Plan> + Clone) -> bool {
     plans.clone().any(|plan| !plan.changes.is_empty()) && plans.all(Plan::can_be_allowed)
 }
@@ -298,7 +298,7 @@ fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) 
         command += &base.unwrap_or_default();
         command += if plan.is_only_this_change() { " --only-this-change" } else { "" };
     }
-    // Where a consent is missing, an apply gives others than the plan records.
+    // If a consent is missing, the apply will give other consents than the plan records.
     let without = (saved.is_none() && !plan.refused().is_empty()).then(|| plan.digest_without_consents());
     command += &format!(" --digest {}", without.as_ref().unwrap_or(digest).short());
     // A saved plan contains the consents that were given, and its digest covers them. A move gives its own consents.
@@ -308,18 +308,18 @@ fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) 
     }
 }
 
-/// The flags that give these consents again, each behind a blank: a resume takes none from a file.
+/// The flags that give these consents again, each after a space: a resume takes none from a file.
 pub fn consents<'n>(names: impl Iterator<Item = &'n String>) -> String {
     let names: BTreeSet<&String> = names.collect();
     names.into_iter().map(|name| format!(" --allow {}", safe::shell(name))).collect()
 }
 
-/// The flags that prune these namespaces, each behind a blank: neither a saved plan nor a run brings its own.
+/// The flags that prune these namespaces, each after a space: neither a saved plan nor a run brings its own.
 pub fn prune_flags(namespaces: &BTreeSet<Namespace>) -> String {
     namespaces.iter().map(|namespace| format!(" --prune-namespace {namespace}")).collect()
 }
 
-/// The command that resumes a run, with what it takes from no journal.
+/// The command that resumes a run, with the flags that it does not take from the journal.
 pub fn resume<'n>(run: &RunId, allowed: impl Iterator<Item = &'n String>, pruned: &BTreeSet<Namespace>) -> String {
     format!("trueup apply --resume {run}{}{}", consents(allowed), prune_flags(pruned))
 }

@@ -10,13 +10,13 @@ use crate::plan::{
 };
 use crate::report::prelude::*;
 
-/// Why an object is missing that a commit which was applied defines.
+/// Why an object is missing that an applied commit defines.
 const DELETED_OR_FAILED: &str = "deleted outside, or its create failed";
 
-/// What a base does not say of a value that the files changed as well.
+/// Follows the attribution of a value that was changed outside as well.
 const CHANGED_OUTSIDE: &str = ", and changed outside";
 
-/// What the base changed, and the working tree in another way.
+/// Follows the attribution of a value that the base changed, and the working tree in another way.
 const CHANGED_HERE: &str = ", changed here too";
 
 /// Why a change is made, in a few words: whose it is if a base attributes it, with what happened outside, else its cause.
@@ -89,7 +89,7 @@ pub fn reason_since(change: &Change) -> Line<'_> {
     }
 }
 
-/// The reason of a change where its action alone does not imply it.
+/// The reason of a change, unless its action alone implies it.
 pub fn remarkable_reason(change: &Change) -> Line<'_> {
     let implied = match &change.action {
         Action::Create { .. } | Action::Delete { .. } => change.cause == Some(Cause::Pending),

@@ -1,7 +1,7 @@
-//! The values of a spec by their paths: those of an object, and those in which a change differs. Items of lists are compared
-//! by what they are, and not by their position, and one that stays or goes is called by its name; a reference is one value.
-//! And the value of a field in words: every report shows values with these texts, which are as the files and the service
-//! wrote them, so drawers escape them.
+//! The values of a spec by their paths: those of an object, and those in which a change differs. Items of lists are
+//! matched by their content, not by their position, and one that stays or goes is shown by its name; a reference is one
+//! value. Also the value of a field in words. Every report shows these texts, which are as the files and the service
+//! wrote them, so renderers escape them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,7 +12,7 @@ use crate::plan::{Attribution, Cause, FieldChange};
 /// A live value that no answer shows.
 const NOT_SHOWN: &str = "(not shown)";
 
-/// Who wrote a value, which decides which parts of a reference say something.
+/// Who wrote a value, which decides which parts of a reference are meaningful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     /// A definition: every part that it names.
@@ -26,17 +26,17 @@ pub(super) enum Side {
 pub struct ValueEdit {
     /// The field, by the name that a file gives it, with names of items that stay or go.
     pub name: String,
-    /// The same with the numbers of all items.
+    /// The same with the indices of all items.
     pub path: String,
-    /// The live value; nothing is absence.
+    /// The live value; `None` if absent.
     pub before: Option<String>,
-    /// The wanted value; nothing is absence.
+    /// The wanted value; `None` if absent.
     pub after: Option<String>,
-    /// Why it differs; nothing for the values of a whole object.
+    /// Why it differs; `None` for the values of a whole object.
     pub cause: Option<Cause>,
     /// Whose change it is.
     pub attribution: Option<Attribution>,
-    /// The working tree changed it as well as the base.
+    /// Whether the working tree changed it as well as the base.
     pub changed_here: bool,
     /// Where the definition sets it.
     pub place: Option<SourceLocation>,
@@ -61,7 +61,7 @@ impl ValueEdit {
 pub(super) struct Path {
     /// With the names of items.
     name: String,
-    /// With their numbers.
+    /// With their indices.
     numbered: String,
 }
 
@@ -85,10 +85,10 @@ impl Path {
     }
 }
 
-/// The values of a spec, each with its path: of a definition what it names, else what no service fills in.
+/// The values of a spec, each with its path: for a definition what it names, else what the service does not fill in.
 pub(super) fn of_spec(spec: &Spec, side: Side) -> Vec<(String, String)> {
     let mut values = Vec::new();
-    // Of a kind that is compared whole, a definition has the defaults too.
+    // For a kind that is compared whole, a definition contains the defaults, too.
     let is_named = side == Side::Written && !spec.kind().is_whole();
     let value = if is_named { spec.json() } else { spec.unfilled(None) };
     leaves("spec", Described::of(spec.kind().message()), &value, side, &mut values);
@@ -104,7 +104,7 @@ pub(super) fn of_value(kind: KindName, unit: &str, value: &Json) -> Vec<(String,
     };
     let mut shown = message.map_or_else(|| value.clone(), |message| kind::without_fills(message, value.clone(), None));
     if let Json::Object(entries) = &mut shown {
-        // Of the spec it is a part.
+        // A group is only a part of the spec: drop what its value does not have.
         entries.retain(|key, _| value.get(key).is_some());
     }
     leaves("", Described::of_unit(spec, unit), &shown, Side::Live, &mut values);
@@ -130,7 +130,7 @@ pub(super) fn of_unit(kind: KindName, change: &FieldChange) -> Vec<ValueEdit> {
     edits
 }
 
-/// A wanted value, and the same without the zeros of it that say nothing: no answer has these.
+/// A wanted value, and the same without insignificant zeros, which answers leave out.
 #[derive(Clone, Copy, Default)]
 struct Wanted<'a> {
     value: Option<&'a Json>,
@@ -152,13 +152,13 @@ fn differences(
     edits: &mut Vec<ValueEdit>,
 ) {
     let after = wanted.value;
-    // What it is live is never shown, and whether there is one.
+    // A live secret is never shown, nor whether there is one.
     if let Some(secret) = after.filter(|after| before != Some(after)).and_then(|after| sealed(described, after)) {
         return edits.push(ValueEdit::new(path.clone(), Some(NOT_SHOWN.to_owned()), Some(secret)));
     }
     match (before, after) {
         (before, after) if before == after => {}
-        // What has parts is more than a zero.
+        // A value with parts is not a zero.
         (None, Some(Json::Bool(_) | Json::Number(_) | Json::String(_))) if wanted.significant.is_none() => {}
         (Some(old), Some(new)) if described.is_reference() && old.is_object() && new.is_object() => {
             let both = |part: &str| old.get(part).and(new.get(part)).is_some();
@@ -168,7 +168,7 @@ fn differences(
         (Some(Json::Object(before)), Some(Json::Object(after))) => {
             for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
                 let (path, below) = (path.below(&format!(".{key}")), described.entry(key));
-                // No answer shows it.
+                // Answers leave out the word that means none.
                 let none = described.word_of_none(key).map(Json::from);
                 let part = wanted.part(|value| value.get(key));
                 let part = Wanted { value: part.value.or(none.as_ref()), ..part };
@@ -179,7 +179,7 @@ fn differences(
             let significant = wanted.significant.and_then(Json::as_array).unwrap_or(after);
             let pairs = paired(before, significant, described.is_reference());
             let [old_names, new_names] = [before, after].map(|items| item_names(items, described));
-            // Of what is new its place in the order is to be seen.
+            // A new item is shown by its place in the order.
             let item = |old: Option<usize>, new: Option<usize>| match (old, new) {
                 (Some(_), Some(at)) => path.item(at, new_names[at]),
                 (Some(at), None) => path.item(at, old_names[at]),
@@ -217,10 +217,10 @@ fn differences(
     }
 }
 
-/// Items of two lists that are one, by number; what only one of them has is alone.
+/// The indices of an item in two lists; an item that only one of them has is alone.
 type Pair = (Option<usize>, Option<usize>);
 
-/// The items of two lists, mappings by what they are and others by their order.
+/// The items of two lists, paired: mappings by their content, others by their order.
 fn paired(before: &[Json], after: &[Json], are_references: bool) -> Vec<Pair> {
     if before.iter().chain(after).all(Json::is_object) {
         let mut of = kind::alike(after, before);
@@ -245,11 +245,11 @@ fn paired(before: &[Json], after: &[Json], are_references: bool) -> Vec<Pair> {
 struct Move {
     old: usize,
     new: usize,
-    /// One of the others on whose other side it is now, and which side that is.
+    /// One of the others that it has passed, and on which side of that it is now.
     past: Option<(&'static str, usize)>,
 }
 
-/// The items that changed places, with the others in their order: as few as can be. Those and their new numbers are the order.
+/// The fewest items whose moves to their new indices explain the new order of the list.
 fn moved(pairs: &[Pair]) -> impl Iterator<Item = Move> {
     let both: Vec<(usize, usize)> = pairs.iter().filter_map(|(old, new)| old.zip(*new)).collect();
     let places: Vec<usize> = both.iter().map(|(old, _)| *old).collect();
@@ -264,7 +264,7 @@ fn moved(pairs: &[Pair]) -> impl Iterator<Item = Move> {
     })
 }
 
-/// What each item of a list is called: by a name that only it has, and that is not like a number.
+/// The name of each item of a list, if it is unique and does not look like a number.
 fn item_names(items: &[Json], described: Described) -> Vec<Option<&str>> {
     let names = items.iter().map(|item| item.get("metadata").unwrap_or(item).get("name").and_then(Json::as_str));
     let names: Vec<Option<&str>> = names.collect();
@@ -275,9 +275,9 @@ fn item_names(items: &[Json], described: Described) -> Vec<Option<&str>> {
     names.iter().map(|name| name.filter(is_name)).collect()
 }
 
-/// Which of the different numbers of a list are in order with each other, as many as can be.
+/// The positions of as many of these different numbers as possible that are in ascending order.
 fn in_order(numbers: &[usize]) -> BTreeSet<usize> {
-    // For each length of ordered numbers where the last is, of those the smallest.
+    // For each length of an ascending sequence, the position of its smallest possible last number.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = vec![None; numbers.len()];
     for (at, number) in numbers.iter().enumerate() {
@@ -291,13 +291,13 @@ fn in_order(numbers: &[usize]) -> BTreeSet<usize> {
     std::iter::successors(ends.last().copied(), |at| before[*at]).collect()
 }
 
-/// The mark of a secret, where one is described.
+/// The text of a sealed secret, if the description says that the value is one.
 fn sealed(described: Described, value: &Json) -> Option<String> {
     described.digest_of(value).map(|digest| format!("sealed {digest}"))
 }
 
-/// An object that is referred to: its namespace and its name, then the other parts, as far as they count. What no description
-/// knows always does.
+/// An object that is referred to: its namespace and its name, then the other parts that count. Parts that the
+/// description does not know always count.
 fn reference(value: &Json, counts: impl Fn(&str) -> bool) -> String {
     let part = |key: &str| value.get(key).and_then(Json::as_str).filter(|text| counts(key) && !text.is_empty());
     let namespace = part("namespace").map_or_else(String::new, |namespace| format!("{namespace}/"));
@@ -311,7 +311,7 @@ fn reference(value: &Json, counts: impl Fn(&str) -> bool) -> String {
     format!("{namespace}{name}{parts}")
 }
 
-/// The values below a value, each with its path; `{}` is one.
+/// The values below a value, each with its path; `{}` counts as one.
 fn leaves(path: &str, described: Described, value: &Json, side: Side, found: &mut Vec<(String, String)>) {
     match value {
         Json::Null => {}
@@ -340,11 +340,11 @@ fn leaves(path: &str, described: Described, value: &Json, side: Side, found: &mu
     }
 }
 
-/// The value of a field on one line; nothing is absence. Of several values in it each has its name.
+/// The value of a field on one line; `None` if absent. If it has several values, each has its name.
 pub fn words(kind: KindName, field: &Field, value: &Json) -> Option<String> {
     let Some(unit) = field.unit() else { return text(value) };
     let values = of_value(kind, unit, value);
-    // What all of them are below is said once.
+    // A common parent of all names is written once.
     let option = values.first().and_then(|(name, _)| name.split_once('.')).map_or("", |(option, _)| option);
     let above = format!("{option}.");
     let is_shared = values.iter().all(|(name, _)| name.starts_with(&above));
@@ -362,7 +362,7 @@ pub fn words(kind: KindName, field: &Field, value: &Json) -> Option<String> {
     }
 }
 
-/// A value without parts; nothing is absence.
+/// A value without parts; `None` if absent.
 pub fn text(value: &Json) -> Option<String> {
     match value {
         Json::Null => None,

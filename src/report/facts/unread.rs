@@ -5,26 +5,26 @@ use crate::model::grouped;
 use crate::plan::Plan;
 use crate::report::line::{Line, foreign, quoted};
 
-/// Names that one message lists.
+/// The maximum number of names in one message.
 const MOST_NAMES: usize = 12;
 
 /// The lists that could not be read for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unread<'a> {
-    /// Their names: `namespace` of endpoints, `kind:namespace` of others; the namespaces, where nothing could be read.
+    /// Their names: `namespace` for endpoints, `kind:namespace` for others; only namespaces if nothing could be read.
     pub names: Vec<String>,
     /// Why.
     pub reason: &'a str,
 }
 
-/// Those of each reason, in the order in which the reasons first occur.
+/// The lists by reason, in the order in which the reasons first occur.
 pub fn by_reason<'a>(unknown: impl Iterator<Item = (impl ToString, &'a str)>) -> Vec<Unread<'a>> {
     let groups = grouped(unknown.map(|(list, reason)| (reason, list.to_string())));
     groups.into_iter().map(|(reason, names)| Unread { names, reason }).collect()
 }
 
-/// What was to be read from a service, where nothing of it could be read, for one reason. Of a snapshot it is not the
-/// service's.
+/// The lists, if nothing could be read from the service, for one reason. `None` for a snapshot, which is not the
+/// service.
 pub fn whole(plan: &Plan) -> Option<Unread<'_>> {
     let is_empty = plan.changes.is_empty() && plan.blocked.is_empty() && plan.read_scope().namespaces == 0;
     match by_reason(plan.unknown()).as_slice() {
@@ -37,23 +37,23 @@ pub fn whole(plan: &Plan) -> Option<Unread<'_>> {
     }
 }
 
-/// A message for each reason, as it is.
+/// A message for each reason, unescaped.
 pub fn messages<'a>(unknown: impl Iterator<Item = (impl ToString, &'a str)>) -> Vec<String> {
     by_reason(unknown).iter().map(|unread| unread.line().unescaped()).collect()
 }
 
 impl<'a> Unread<'a> {
-    /// That they could not be read, and why.
+    /// What could not be read, and why.
     pub fn line(&self) -> Line<'a> {
         line!["could not read ", self.names(), ": ", foreign(self.reason)]
     }
 
-    /// The same of a service of which nothing could be read.
+    /// The same for a service from which nothing could be read.
     pub fn of_service(&self, base_url: &str) -> String {
         format!("could not read {base_url}: {}", self.reason)
     }
 
-    /// What follows from it.
+    /// The consequence, in words.
     pub fn consequence(&self) -> String {
         line!["nothing is concluded about ", self.names()].unescaped()
     }

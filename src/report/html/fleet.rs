@@ -51,7 +51,7 @@ fn facts(fleet: &Fleet<'_>) -> Vec<Line<'static>> {
     checks.chain(elsewhere.map(number)).collect()
 }
 
-/// What is missing or wrong in the files of a merged report, and the stacks of which nothing is known.
+/// What is missing or wrong in the files of a merged report, and the stacks without a known result.
 fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
     for problem in &fleet.problems {
         let text = line![code(&problem.place), ": ", foreign(&problem.message), "."];

@@ -26,7 +26,7 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The actions of a plan as what was done outside.
+/// The words of a check for the actions of a plan.
 const WORDS: [(&str, &str); 4] =
     [("replace", "changed"), ("create", "deleted"), ("delete", "unmanaged"), ("annotate", "pending")];
 
@@ -35,7 +35,7 @@ pub(in crate::report) fn draw(line: &Line<'_>) -> String {
     let mut text = String::new();
     for part in &line.0 {
         match part {
-            // Our own words, what they quote in backticks as code.
+            // Our own words; what they quote in backticks is code.
             Part::Own(words) => {
                 for (at, piece) in words.split('`').enumerate() {
                     let piece = safe::html(piece);
@@ -90,11 +90,11 @@ struct PageContent {
     changes: Vec<PageRow>,
     /// Each different list of edits once: its name, its signed lines, and its cause or attribution.
     edits: Vec<Vec<Json>>,
-    /// How many of the changes, the first ones, concern the change under review; nothing where everything does,
-    /// or where everything was asked for.
+    /// How many of the changes, the first ones, concern the change under review; `None` if all do, or if all were asked
+    /// for.
     #[serde(skip_serializing_if = "Option::is_none")]
     ours: Option<usize>,
-    /// The actions by other words than their own.
+    /// Other words for the actions, if they have some.
     words: BTreeMap<&'static str, &'static str>,
     /// What the removed and the added lines of an edit are.
     sides: [&'static str; 2],
@@ -135,7 +135,7 @@ impl Page {
         };
         let footer = line!["Made with ", code(command), " by trueup ", env!("CARGO_PKG_VERSION"), "."];
         let title = line![heading.clone(), " · trueup"];
-        // No element has a place in a title.
+        // A title cannot contain elements.
         let title = safe::html(&title.unescaped());
         Self { title, heading: draw(&heading), footer: draw(&footer), content, ..Self::default() }
     }
@@ -199,16 +199,16 @@ impl Page {
             State::Pending => "annotate",
             State::Blocked => "blocked",
         };
-        // Of a whole object all values; from the defined to the live one.
+        // For a whole object, all values. Each edit goes from the defined to the live value.
         let edits = match row.change {
             Some(change) if row.values.is_empty() && row.state.is_outside() => edits::of(change),
             _ => row.values.iter().map(|value| value.edit.clone()).collect(),
         };
         let edits: Vec<ValueEdit> = edits.into_iter().map(ValueEdit::reversed).collect();
         let known = row.change.map(|change| known(change, now)).unwrap_or_default();
-        // What is known of the object may begin as since when it is known: once is enough.
+        // What is known of the object may begin like `since`: do not repeat it.
         let known = known.into_iter().filter(|line| line.0.first() != row.since.0.first());
-        // The reasons are filters of the page: why one object is blocked is none.
+        // The page filters by reason, so the reason why a single object is blocked goes elsewhere.
         let (reason, why) = match row.blocked.is_some() {
             true => (line!["blocked"], row.why.clone()),
             false => (row.because(), Line::default()),
@@ -255,7 +255,7 @@ impl Page {
     }
 
     fn render(&self) -> String {
-        // The hashes are of what is between the tags, byte for byte.
+        // The hashes cover what is between the tags, byte for byte.
         let policy = format!(
             "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
             BASE64.encode(&Sha256::digest(STYLE)),
@@ -347,8 +347,8 @@ fn command(command: &Command) -> String {
     )
 }
 
-/// `template` with each `{{name}}` replaced by the text that `part` has for the name. What is put in is never looked at
-/// again, so untrusted text cannot name one.
+/// `template` with each `{{name}}` replaced by the text that `part` has for the name. Inserted text is not searched
+/// again, so untrusted text cannot name a part.
 fn fill(template: &str, mut part: impl FnMut(&str) -> String) -> String {
     let mut pieces = template.split("{{");
     let begin = pieces.next().unwrap_or_default().to_owned();
@@ -357,7 +357,7 @@ fn fill(template: &str, mut part: impl FnMut(&str) -> String) -> String {
 
 /// The data as JSON that cannot end its element.
 fn data(content: &PageContent) -> String {
-    // Text keys, strings, numbers: nothing that fails.
+    // Text keys, strings and numbers cannot fail.
     let json = serde_json::to_string(content).unwrap_or_default();
     safe::rewritten(&json, |_, character| {
         let ends = matches!(character, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');

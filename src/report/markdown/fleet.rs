@@ -10,9 +10,9 @@ use crate::report::facts::check as check_facts;
 use crate::report::fleet::{Fleet, FleetPart, NAMES, NoResult, StackReport, StackState};
 use crate::report::prelude::*;
 
-/// The bytes of a section below which it shows too little.
+/// The fewest bytes with which a section is useful.
 const LEAST: usize = 1_000;
-/// The rows of stacks of which nothing has to be shown take at most this part of the budget.
+/// The rows of stacks that need not be shown take at most this part of the budget.
 const ROWS: usize = 3;
 
 /// The results of several stacks, under the budget of one report.
@@ -37,7 +37,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
     if let Some(merged) = fleet.merged {
         text.push_str(&format!("\n{}.\n", draw(&merged.line("From "))));
     }
-    // What has more to show than its line of the table.
+    // The stacks that have more to show than a row of the table.
     let is_shown = |part: &&FleetPart<'_>| part.reason().is_none() && part.outcome.is_ok() && !part.is_quiet();
     let mut shown: Vec<&FleetPart<'_>> = fleet.parts.iter().filter(is_shown).collect();
     // Mere notes take only the room that is left.
@@ -64,7 +64,7 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
         let budget = Some(share.saturating_sub(1 + heading.len()));
         let under = TextView { budget, ..part.text_view(options) };
         let Some(one) = part.view(options).map(|view| report(&view, &under)) else { continue };
-        // One report has one marker, and of several each is headed by the name of its stack.
+        // The report has one marker for all stacks, and each is headed by its name.
         let one = one.split_once('\n').map_or("", |(_, rest)| rest);
         let one = one.replacen(&format!("### trueup {word}: "), &format!("\n### {heading}: "), 1);
         reserved -= least.len();
@@ -76,8 +76,8 @@ pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String 
     text + &end(short, over)
 }
 
-/// The rows of the stacks that have a result. Those of which nothing has to be shown share a part of the budget, those
-/// that can hurt most first, and the others are counted.
+/// The rows of the stacks that have a result. Those that need not be shown share a part of the budget, those that can
+/// hurt most first, and the rest are counted.
 fn rows(fleet: &Fleet<'_>, options: &TextView) -> String {
     let mut parts: Vec<(usize, &FleetPart<'_>)> =
         fleet.parts.iter().filter(|part| part.reason().is_none()).enumerate().collect();
@@ -105,14 +105,14 @@ fn rows(fleet: &Fleet<'_>, options: &TextView) -> String {
     rows.into_values().chain(others).collect()
 }
 
-/// What is never left out of the plan of a stack; empty where everything may be.
+/// What is never left out of the plan of a stack; empty if everything may be.
 fn least(part: &FleetPart<'_>, options: &TextView) -> String {
     let view = part.view(options).filter(|_| matches!(part.outcome, Ok(StackReport::Planned(_))));
     let text = view.and_then(|view| needed(&view, &code_span(&part.name()), options.now));
     text.map(|text| format!("\n{}\n", text.trim_end())).unwrap_or_default()
 }
 
-/// Whether it is in sync, and nothing that decides about it was changed.
+/// Whether it is in sync, and its settings did not change.
 fn has_only_notes(part: &FleetPart<'_>) -> bool {
     let has_changed_settings =
         matches!(&part.outcome, Ok(StackReport::Planned(plan)) if !plan.setting_changes.is_empty());

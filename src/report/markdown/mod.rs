@@ -37,7 +37,7 @@ pub(super) fn cell(line: &Line<'_>) -> String {
     written(line, cell_span)
 }
 
-/// A line between the tags of an element; none of our own words is markup there.
+/// A line between the tags of an element, where our own words are not markup.
 fn element(line: &Line<'_>) -> String {
     written(line, |text| format!("<code>{}</code>", safe::html(text)))
 }
@@ -120,7 +120,7 @@ pub(super) fn fenced(language: &str, lines: &str) -> String {
     format!("{fence}{language}\n{lines}{fence}\n")
 }
 
-/// As many pieces, from the first on, as fit into `room` bytes, and how many they are.
+/// As many pieces, from the first on, as fit into `room` bytes, and their number.
 fn fitting(pieces: impl IntoIterator<Item = String>, room: usize) -> (String, usize) {
     let (mut text, mut fitted) = (String::new(), 0);
     for piece in pieces {

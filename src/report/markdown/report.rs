@@ -13,25 +13,25 @@ use crate::report::facts::plan::{self as facts, Item, Part, Rank, sign};
 use crate::report::facts::reason::{block_reason, of_cause, of_edit, reason, reason_since, removed};
 use crate::report::prelude::*;
 
-/// Characters of a value that a table shows.
+/// The maximum number of characters of a value in a table.
 const LONG: usize = 80;
-/// Characters of what two long values have in common before they differ.
+/// The characters that are kept of the common beginning of two long values.
 const BEFORE: usize = 20;
-/// Names in the heading of a block.
+/// The maximum number of names in the heading of a block.
 const NAMES: usize = 4;
-/// The bytes of the shortest block that there is.
+/// The bytes of the shortest possible block.
 const LEAST: usize = 80;
 /// How many blocks that are too long are tried in search of one that fits.
 const MISSES: usize = 40;
-/// The bytes that replaces without their values leave to the creates.
+/// The bytes that replaces without their values leave for the creates.
 const FOR_CREATES: usize = 400;
-/// One of several changes takes at most this part of the room where not all of its values fit.
+/// If not all values of one of several changes fit, it takes at most this part of the room.
 const SHARE: usize = 4;
-/// The names of one of several edits take at most this part of it where not all of them fit.
+/// If not all names of one of several edits fit, they take at most this part of the room.
 const SHARE_OF_NAMES: usize = 2;
-/// What a report says that leaves out notes, or what is acknowledged.
+/// The text of a report that leaves out notes or acknowledgements.
 const NOT_ALL: &str = "Not all notes are shown. ";
-/// What is instead of values that do not fit.
+/// The text in place of values that do not fit.
 const TOO_LONG: &str = "The values are too long for this report.\n";
 
 /// The report in at most `options.budget` bytes, unless what is never left out takes more.
@@ -62,7 +62,7 @@ pub(super) fn needed(view: &View<'_>, heading: &str, now: Option<Timestamp>) -> 
     (!text.is_empty()).then(|| format!("### {heading}: {}\n\n{text}", draw(&view.headline)))
 }
 
-/// That a report takes more than its budget.
+/// The text that a report takes more than its budget.
 pub(super) fn too_long(budget: usize) -> String {
     let budget = digits(budget);
     format!("This is longer than {budget} bytes: deletes, guards and what is blocked are never left out.")
@@ -83,7 +83,7 @@ fn commands(view: &View<'_>) -> String {
     view.commands.iter().map(|one| command(one) + "\n").collect::<Vec<_>>().join("\n")
 }
 
-/// The rows of a check, a value each, while the budget lasts.
+/// The rows of a check, one for each value, while the budget lasts.
 fn check(view: &View<'_>, options: &TextView, (rows, accepted): (&[Row<'_>], &[Line<'_>]), mut text: String) -> String {
     let noun = Key::noun(rows.iter().map(|row| row.key));
     let heads = table(&Table::new([noun, "field", "defined", "live", "why", "since"]));
@@ -128,7 +128,7 @@ fn cells<'a>(row: &'a Row<'_>) -> Vec<[Line<'a>; 6]> {
     row.values.iter().map(cells).collect()
 }
 
-/// The defined and the live value. Of long ones that begin alike the beginning is left out, so that they never look the same.
+/// The defined and the live value. The common beginning of long ones is left out, so that they never look the same.
 fn sides(edit: &ValueEdit) -> [Line<'_>; 2] {
     let sides = [&edit.after, &edit.before].map(|side| side.as_deref());
     let alike = match sides {
@@ -227,8 +227,8 @@ fn plan(view: &View<'_>, options: &TextView, parts: &[(Part, Vec<Item<'_>>)], mu
     room.text + &foot(shown, has_notes, over)
 }
 
-/// The replaces as blocks, part by part, in each those that can hurt most first; how many of them are named. Whose
-/// they are, those that can hurt most take their room first.
+/// The replaces as blocks, part by part, in each those that can hurt most first; returns how many of them are named.
+/// Over all parts, those that can hurt most take their room first.
 fn replaces(parts: &[(Part, Vec<Item<'_>>)], room: &mut Room, is_open: bool) -> usize {
     let (mut shown, mut misses) = (0, 0);
     let (mut texts, mut left) = (vec![String::new(); parts.len()], room.left);
@@ -292,7 +292,7 @@ fn of_rank<'a>(items: &[Item<'a>], rank: Rank) -> Vec<&'a Change> {
     changes.flatten().copied().collect()
 }
 
-/// The creates: each with its values where all of them fit, else a table of their names; how many are named.
+/// The creates: each with its values if all of them fit, else a table of their names; returns how many are named.
 fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> usize {
     if creates.is_empty() {
         return 0;
@@ -328,7 +328,7 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
     named
 }
 
-/// The deletes as a list; nothing where there are none.
+/// The deletes as a list; empty if there are none.
 fn deletes(deletes: &[&Change], list: &str) -> String {
     if deletes.is_empty() {
         return String::new();
@@ -378,16 +378,16 @@ fn names<'k>(keys: impl Iterator<Item = &'k Key>) -> String {
     for key in keys {
         let scope = Scope::from(key);
         let line = scopes.remove(&scope).unwrap_or_else(|| line![code(scope.to_string()), ":"]);
-        // A live name that no definition could have might look like two.
+        // A live name that is not valid in a definition might look like two.
         let name = if key.is_plain() { code(key.name.as_str()) } else { code(format!("{:?}", key.name.as_str())) };
         scopes.insert(scope, line.and(" ").and(name));
     }
     fenced("text", &scopes.values().map(fence_line).collect::<String>())
 }
 
-/// What is blocked, equal reasons together, every name; of a few also what they would do.
+/// What is blocked, grouped by reason, with every name; for a few also what they would do.
 fn blocked(plan: &Plan, now: Option<Timestamp>) -> String {
-    /// Changes of one reason that are shown with their values, and blocked changes of which any is.
+    /// Values are shown for at most so many changes of one reason, and only if at most so many are blocked in all.
     const SHOWN: [usize; 2] = [5, 20];
     if plan.blocked.is_empty() {
         return String::new();
@@ -395,7 +395,7 @@ fn blocked(plan: &Plan, now: Option<Timestamp>) -> String {
     let mut reasons: BTreeMap<(String, String), Vec<&BlockedChange>> = BTreeMap::new();
     for held in &plan.blocked {
         let (why, allow) = block_reason(held);
-        // The flag names the object: one text serves all.
+        // The flag names the object, so leave that out: one text is for all.
         let flag = allow.as_deref().and_then(|allow| allow.split('=').next()).unwrap_or_default().replace('\'', "");
         reasons.entry((draw(&why), flag)).or_default().push(held);
     }
@@ -432,7 +432,7 @@ fn would(change: &Change, now: Option<Timestamp>) -> Line<'_> {
     }
 }
 
-/// Counts by namespace and kind, where anything is to be done or unknown.
+/// Counts by namespace and kind, if anything is to be done or unknown there.
 fn namespaces(plan: &Plan) -> String {
     let changes = counted(plan.changes.iter().map(|change| (Scope::from(&change.key), change.action.kind())));
     let held = counted(plan.blocked.iter().map(|held| Scope::from(&held.key)));
@@ -469,7 +469,7 @@ fn diff(changes: &[&Change], room: usize) -> String {
 }
 
 /// One change, or many with one edit, and its values as a folded block of at most `room` bytes, and how many it names;
-/// nothing where not even one fits.
+/// `None` if not even one fits.
 fn block(changes: &[&Change], values: &str, is_open: bool, room: usize) -> Option<(String, usize)> {
     let first = changes.first()?;
     let heading = element(&line![&sign(first.action.kind()).0[..2], heading(changes, &edits::of(first))]);
@@ -514,7 +514,7 @@ fn heading<'c>(changes: &[&'c Change], edits: &[ValueEdit]) -> Line<'c> {
     line.and(line![" (", reason_since(first), place.map(|place| line![", ", at(place)]), ")"])
 }
 
-/// The lines of one edit. What a new endpoint brings needs no heading of its own.
+/// The lines of one edit; only that of a replace has a heading.
 fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> String {
     let name = || code(edit.name.clone());
     let lines = edit.lines().into_iter().map(|(sign, text)| (sign.as_str(), code(text)));

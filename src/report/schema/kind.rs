@@ -24,13 +24,13 @@ pub fn object(kind: &Kind, part: DefinitionKind) -> Json {
     let mut definitions: Map<String, Json> =
         messages.map(|(id, message)| (id.to_owned(), of_message(message, part))).collect();
     definitions.extend([
-        // An overlay names its object.
+        // An overlay needs the metadata as well: it names its object.
         (metadata_of(kind).to_owned(), of_metadata(kind.naming)),
         (VARIABLE.to_owned(), variable()),
         (UNSET.to_owned(), json!({"anyOf": [{"type": "null"}, variable()]})),
-        // What is null or empty is absent.
+        // Null and empty values count as absent.
         (GIVEN.to_owned(), json!({"not": {"enum": [null, ""]}})),
-        // What a variable is, is not known.
+        // The value of a variable is unknown.
         (CHOSEN.to_owned(), json!({"not": {"anyOf": [{"enum": [null, ""]}, variable()]}})),
     ]);
     let spec = json!({"anyOf": [reference(kind.spec), reference(VARIABLE)]});
@@ -54,12 +54,12 @@ pub fn object(kind: &Kind, part: DefinitionKind) -> Json {
     schema
 }
 
-/// What the metadata of objects of this kind is called.
+/// The name of the definition for the metadata of objects of this kind.
 fn metadata_of(kind: &Kind) -> &'static str {
     if kind.naming == Naming::Host { "metadata of a host" } else { METADATA }
 }
 
-/// The metadata of objects that are named so.
+/// The metadata of objects with such names.
 pub fn of_metadata(naming: Naming) -> Json {
     let mut metadata = of_message(kind::metadata(), DefinitionKind::Whole);
     if naming == Naming::Host {
@@ -83,7 +83,7 @@ fn of_message(message: &Message, part: DefinitionKind) -> Json {
         } else {
             of_field(field, message.group_of(field.name).is_some(), part)
         };
-        // A secret that is left out is the service's.
+        // A secret that is left out stays as it is in the service.
         if is_whole && message.enforces(field) && !field.is(Flag::Secret) {
             rules.push(any_of([field.name], &json!({"not": {"type": "null"}})));
         }
@@ -97,7 +97,7 @@ fn of_message(message: &Message, part: DefinitionKind) -> Json {
     }
     for group in &message.groups {
         rules.push(at_most_one(group));
-        // A definition has the rest of what an overlay changes.
+        // An overlay need not choose: the definition has what it does not change.
         if is_whole && group.needs_choice() {
             rules.push(any_of(group.members.iter().copied(), &reference(GIVEN)));
         }
@@ -109,7 +109,7 @@ fn of_message(message: &Message, part: DefinitionKind) -> Json {
     schema
 }
 
-/// One of these keys is there, in either spelling, with such a value.
+/// One of these keys is present, in either spelling, with such a value.
 fn any_of<'k>(keys: impl IntoIterator<Item = &'k str>, value: &Json) -> Json {
     let spellings = keys.into_iter().flat_map(|key| {
         let other = Some(camel(key)).filter(|other| other != key);
@@ -127,7 +127,7 @@ fn at_most_one(group: &Group) -> Json {
 }
 
 fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
-    // Those of a field that the vendor keeps for itself are not enforced, nor those of a secret as a whole.
+    // Rules for internal fields are not enforced, nor are those for the value of a secret as a whole.
     let is_free = |part: Part| field.is(Flag::Internal) || field.is(Flag::Secret) && part == Part::Value;
     let rules = || field.rules.iter().filter(|(part, _)| !is_free(*part));
     let of = |schema: Json, part: Part| {
@@ -153,11 +153,11 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
     };
     schema = of(schema, Part::Value);
     let mut forms = vec![schema];
-    // A zero means nothing, but as the choice of an option.
+    // A zero means that nothing is set, except as the choice of an option.
     if !is_option && !field.is(Flag::Needed) && rules().any(|(of, _)| *of == Part::Value) {
         forms.extend(zero(field).map(|zero| json!({"const": zero})));
     }
-    // No word is none, and no text chooses nothing.
+    // An empty word means none, and an empty text does not choose an option.
     let is_word = matches!(field.kind, FieldKind::Enum(_)) || is_option && field.kind == FieldKind::Text;
     if !field.is_list && is_word {
         forms.push(json!({"const": ""}));
@@ -175,7 +175,7 @@ fn of_field(field: &Field, is_option: bool, part: DefinitionKind) -> Json {
     schema
 }
 
-/// What the field is where nothing is set, if a rule may refuse it; that of an enumeration is one of its forms.
+/// The value of a field that is not set, if a rule may reject it; for an enumeration, it is one of the forms.
 fn zero(field: &Field) -> Option<Json> {
     match field.kind {
         _ if field.is_list => Some(json!([])),
@@ -220,7 +220,7 @@ fn of_kind(field: &Field, kind: &FieldKind) -> Json {
     }
 }
 
-/// Adds a rule that JSON Schema has. Others are the loader's to check.
+/// Adds a rule that JSON Schema can express. The loader checks the others.
 fn add(schema: &mut Json, rule: &Rule) {
     match rule {
         Rule::Range { unit, least, most } => {
@@ -228,7 +228,7 @@ fn add(schema: &mut Json, rule: &Rule) {
                 Unit::Number => ("minimum", "maximum"),
                 Unit::Characters => ("minLength", "maxLength"),
                 Unit::Items => ("minItems", "maxItems"),
-                // An entry that is null is none.
+                // A null entry does not count.
                 Unit::Pairs | Unit::Bytes | Unit::Ports | Unit::PrefixLength => return,
             };
             for (key, bound) in [(low, least), (high, most)] {

@@ -11,9 +11,9 @@ use crate::report::prelude::*;
 /// Where the names of fields begin, and how wide they are.
 const FIELD_INDENT: usize = 8;
 const FIELD_WIDTH: usize = 25;
-/// How wide they may make the column, so that a value stays near its name.
+/// The widest column that they may need, so that a value stays near its name.
 const WIDEST_FIELD: usize = 56;
-/// How wide the sign and the name of an endpoint are before what is said of it.
+/// The width of the sign and the name of an endpoint before the text about it.
 const NAME_WIDTH: usize = 56;
 
 /// One change with its values.
@@ -33,14 +33,14 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
     text
 }
 
-/// The name of a change of a run with all that is before its result.
+/// The line of a change of a run up to its result.
 pub(super) fn step(kind: ActionKind, name: &Key, is_done: bool, view: &TextView) -> String {
     let (sign, role) = sign(kind);
     let role = if is_done { role } else { Role::Wrong };
     begin((sign, role), &view.plain(&line![key(name)]), view)
 }
 
-/// A sign and a name, which is drawn already, up to what is said of them.
+/// A sign and a rendered name, up to the text about them.
 fn begin((sign, role): (&str, Role), name: &str, view: &TextView) -> String {
     let gap = NAME_WIDTH.saturating_sub(sign.len() + 1 + columns(name));
     format!("  {} {name}{:gap$}  ", view.palette.paint(role, sign), "")
@@ -63,7 +63,7 @@ fn head(change: &Change, view: &TextView) -> String {
     placed(&left, &place, view)
 }
 
-/// A line with a place at its end, or two columns behind it where it does not fit.
+/// A line with a place at its end, or two columns after it if it does not fit.
 fn placed(left: &str, place: &Line<'_>, view: &TextView) -> String {
     let (left, place) = (left.trim_end(), view.plain(place));
     if place.is_empty() {
@@ -99,7 +99,7 @@ fn row(edit: &ValueEdit, name_width: usize, aside: Line<'_>, view: &TextView) ->
     drawn
 }
 
-/// The name of a field and what there is to say of it; both are drawn already.
+/// The name of a field and the text about it, both rendered.
 fn field(name: &str, width: usize, text: &str) -> String {
     format!("{}{:<width$}{text}", " ".repeat(FIELD_INDENT), format!("{name} "))
 }
@@ -110,12 +110,12 @@ fn field_width(edits: &[ValueEdit]) -> usize {
     widest.unwrap_or_default().max(FIELD_WIDTH)
 }
 
-/// The values of a change. `modified` is when the live object was last changed; whether each value `has_side`, or whose
-/// change all of them are is said above them.
+/// The values of a change. `modified` is when the live object was last changed. With `has_side`, each value says whose
+/// change it is; otherwise a line above says it for all.
 fn rows(edits: &[ValueEdit], (modified, has_side): (Option<&str>, bool), view: &TextView) -> String {
     let width = field_width(edits);
     let asides: Vec<Line<'_>> = edits.iter().map(|edit| aside(edit, modified, has_side)).collect();
-    // Why all of them differ is beside the first.
+    // A reason that all of them share is beside the first.
     let is_shared = asides.iter().all(|aside| *aside == asides[0]);
     let row = |(at, (edit, aside)): (usize, (&ValueEdit, Line<'_>))| {
         row(edit, width, if is_shared && at > 0 { Line::default() } else { aside }, view)
@@ -123,7 +123,7 @@ fn rows(edits: &[ValueEdit], (modified, has_side): (Option<&str>, bool), view: &
     edits.iter().zip(asides).enumerate().map(row).collect()
 }
 
-/// Why a field differs, where that is not the plain case.
+/// Why a field differs, unless it is the plain case.
 fn aside<'a>(edit: &ValueEdit, modified: Option<&'a str>, has_side: bool) -> Line<'a> {
     let last = || modified.and_then(|time| time.get(..10)).map(|day| line![", last on ", code(day)]);
     match (edit.attribution, edit.cause) {
@@ -146,7 +146,7 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     let number = view.plain(&Line::count(changes.len(), Key::noun(changes.iter().map(|change| &change.key))));
     let left = begin(sign(ActionKind::Replace), &number, view) + &view.plain(&remarkable_reason(first));
     let mut text = placed(&left, &Line::default(), view);
-    // The names have their places.
+    // The names have places of their own.
     let edits: Vec<ValueEdit> = edits::of(first).into_iter().map(|edit| ValueEdit { place: None, ..edit }).collect();
     text.push_str(&rows(&edits, (None, first.is_of_several()), view));
     let name = |change: &&Change| {
@@ -160,7 +160,7 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     text
 }
 
-/// The names in lines, a comma behind each but the last.
+/// The names in lines, with a comma after each but the last.
 pub(super) fn wrapped(names: &[String], width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for (at, name) in names.iter().enumerate() {
@@ -179,7 +179,7 @@ pub(super) fn wrapped(names: &[String], width: usize) -> Vec<String> {
 /// One change that is blocked, with the reason and what allows it.
 pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
     let what = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
-    // Beside its values it is said of each.
+    // A change with fields says it beside each value.
     let whole = held.change.as_ref().filter(|change| change.fields().is_empty() && change.attribution.is_some());
     let whose = whole.map(|change| line!["   ", remarkable_reason(change)]);
     let left = view.line(&line!["  ", styled(Role::Careful, "! blocked"), " ", key(&held.key), whose]);

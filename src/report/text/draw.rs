@@ -1,4 +1,4 @@
-//! The drawer of text: the one place that writes foreign text for a terminal or a log.
+//! Renders text: the one place that writes foreign text for a terminal or a log.
 
 use std::borrow::Cow;
 use std::io::BufWriter;
@@ -15,7 +15,7 @@ const PIECE: usize = 64 * 1024;
 const GAP: usize = 2;
 /// A column is not made narrower than this, as long as there is a wider one.
 const NARROW: usize = 6;
-/// A column is padded to at most as much: a longer cell, such as an annotation of an object, is whole and pads no other.
+/// A column is padded to at most this width: a wider cell, such as an annotation, stays whole and pads no other.
 const WIDEST: usize = 200;
 
 /// A line as text without colours, its foreign parts escaped.
@@ -102,7 +102,7 @@ fn ended(line: &str) -> String {
     format!("{}\n", line.trim_end())
 }
 
-/// An alarm: loud where an apply is refused or was allowed.
+/// An alarm: loud if an apply is refused or was allowed.
 fn alarm(alarm: &Alarm<'_>, view: &TextView) -> String {
     let (role, word) = alarm.kind.word();
     let begin = match alarm.kind {
@@ -134,13 +134,13 @@ pub(in crate::report) struct Widths {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
     None,
-    /// In those that fit into as many columns then: another one is continued below, where there is room for every cell.
+    /// In rows that then fit into so many columns. Other rows are continued below, where every cell has room.
     Within(usize),
     All,
 }
 
 impl Widths {
-    /// Widths with which the rows fit into the columns of the terminal, if that is possible. Where the output is not a
+    /// Widths with which the rows fit into the columns of the terminal, if that is possible. If the output is not a
     /// terminal, every cell is whole.
     pub fn of(table: &Table<'_>, view: &TextView) -> Self {
         let limit = view.limit();
@@ -152,7 +152,7 @@ impl Widths {
             let mut cells = row.iter().zip(&table.columns);
             cells.any(|(cell, column)| !column.is_free && columns(&view.plain(cell)) > half)
         };
-        // A long key among short ones leaves the table as it is.
+        // A few long keys do not change the table.
         let is_rare = table.rows.iter().filter(is_long).count() * 2 < table.rows.len();
         let widest = [Some(WIDEST), is_rare.then_some(half)];
         match widest.into_iter().flatten().map(|widest| Self::within(table, view, widest)).find(fits) {
@@ -163,7 +163,7 @@ impl Widths {
         }
     }
 
-    /// Widths with which as little as possible does not fit.
+    /// Widths with which as much as possible fits.
     pub fn least(table: &Table<'_>, view: &TextView) -> Self {
         Self::within(table, view, WIDEST)
     }
@@ -188,7 +188,7 @@ impl Widths {
     }
 }
 
-/// How wide the cells of each column are; one that cannot be cut, and is longer than `widest`, widens no other row.
+/// How wide the cells of each column are; a cell that cannot be cut and is wider than `widest` does not count.
 fn natural(table: &Table<'_>, view: &TextView, widest: usize) -> Vec<usize> {
     let width = |line: &Line<'_>| columns(&view.plain(line));
     let of = |at: usize| {
@@ -200,7 +200,7 @@ fn natural(table: &Table<'_>, view: &TextView, widest: usize) -> Vec<usize> {
     (0..table.columns.len()).map(of).collect()
 }
 
-/// The title and the line of the headings, where there are such.
+/// The title and the line of the headings, if there are any.
 pub(in crate::report) fn headings(table: &Table<'_>, widths: &Widths, view: &TextView) -> String {
     let mut text = String::new();
     if !table.title.is_empty() {
@@ -253,7 +253,7 @@ fn row<'l, 'a: 'l>(
             line.push_str(&drawn);
             at += owed + before + takes;
             owed = space - before + GAP;
-            // What is empty at the end of a row takes no room.
+            // Empty cells at the end of a row take no room.
             if takes > 0 {
                 end = (line.len(), at);
             }
@@ -268,7 +268,7 @@ fn row<'l, 'a: 'l>(
     }
 }
 
-/// `text` in at most `width` columns; where something is cut off, the last column says so. The text
+/// `text` in at most `width` columns; if something is cut off, the last column shows it. The text
 /// must be safe already.
 pub(in crate::report) fn cut(text: &str, width: usize, charset: Charset) -> Cow<'_, str> {
     if columns(text) <= width {

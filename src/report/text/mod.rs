@@ -40,7 +40,7 @@ pub fn progress_line(event: RunEvent<'_>, view: &TextView) -> Option<String> {
     }
 }
 
-/// One change with what became of it and its time.
+/// One change with its result and its time.
 pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
     let name = change::step(step.action, &step.key, step.result.is_done(), view);
     let result = match &step.result {

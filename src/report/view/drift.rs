@@ -16,11 +16,11 @@ use crate::report::json::StackDocument;
 use crate::report::prelude::*;
 use crate::report::{acknowledgements, junit, prometheus};
 
-/// Longer values, in characters, are below their row.
+/// Values with more characters are shown below their row.
 const LONG: usize = 60;
-/// The same of what differs in a list or a text of several lines.
+/// The same for the differences in a list or a text of several lines.
 const LONG_LIST: usize = 100;
-/// Endpoints that are not applied yet of which each value is shown.
+/// The maximum number of pending endpoints for which each value is shown.
 const VALUES: usize = 12;
 
 /// The verdict over a stack.
@@ -46,7 +46,7 @@ impl Report for Check {
             let all = (named.len() > VALUES).then(|| line!["; all of them: ", code(view.plan_command())]);
             blocks.append(Block::Line(4, line!["and ", names, all]));
         }
-        // Of a whole object the table above says it.
+        // For a whole object, the table above says it.
         let is_above = |row: &Row<'_>| row.state.is_outside() && row.values.is_empty();
         let blocked = rows.iter().filter(|row| row.blocked.is_some() && !is_above(row));
         let blocked = blocked.map(|row| vec![line![key(row.key)], row.why.clone()]);
@@ -131,13 +131,13 @@ fn headline<'a>(check: &'a Check, view: &TextView) -> Line<'a> {
     line![styled(role, word), "  ", text, outside]
 }
 
-/// A table below its title; nothing without rows.
+/// A table below its title; empty without rows.
 fn table<'a>(title: &'static str, headings: &[&'static str], rows: impl Iterator<Item = Vec<Line<'a>>>) -> Blocks<'a> {
     let table = Table::new(headings.iter().copied()).titled(line![title], 4).rows(rows);
     if table.rows.is_empty() { Blocks::default() } else { table.into() }
 }
 
-/// Key, field, the defined and the live value, and what else is known: of what was changed outside, or of the rest.
+/// Key, field, the defined and the live value, and what else is known: for what was changed outside, or for the rest.
 fn cells<'a>(row: &Row<'a>, is_outside: bool) -> Vec<Vec<Line<'a>>> {
     if row.values.is_empty() {
         if row.state.is_outside() != is_outside {
@@ -165,7 +165,8 @@ fn cells<'a>(row: &Row<'a>, is_outside: bool) -> Vec<Vec<Line<'a>>> {
     values.map(cells).collect()
 }
 
-/// The defined and the live value as cells, and those that are too long for one, with their names; of lists only what differs.
+/// The defined and the live value as cells, and those too long for a cell, with their names; for lists only
+/// differences.
 fn sides(value: &Value<'_>) -> ([Line<'static>; 2], Vec<Line<'static>>) {
     let edit = &value.edit;
     let lines = |which: Sign| {

@@ -1,6 +1,6 @@
-//! A report before it is drawn. It is built once from its facts, of lines whose foreign parts only a drawer can write: as
-//! blocks one after the other for `text`; of one stack as a [`View`] for `markdown`, which leaves out what its budget does not
-//! take, and for `html`. What each report says is in the file of its subject.
+//! A report before it is rendered. It is built once from its facts, as lines whose foreign parts only a renderer can
+//! write: as a sequence of blocks for `text`; for one stack also as a [`View`] for `html`, and for `markdown`, which
+//! leaves out what exceeds its budget. The file of each subject defines what its report says.
 
 mod drift;
 mod fleet;
@@ -18,7 +18,7 @@ use crate::model::policy::{Direction, SettingChange};
 use crate::plan::{ActionKind, Change, GuardHit, GuardName, Note};
 use crate::report::prelude::*;
 
-/// Places that are named of one guard.
+/// The maximum number of places that are named for one guard.
 const GUARDS: usize = 3;
 
 /// A report about one stack.
@@ -35,11 +35,11 @@ pub struct View<'a> {
     pub facts: Vec<Line<'a>>,
     /// The digest of a plan.
     pub digest: Option<String>,
-    /// How many of what.
+    /// Numbers with their words.
     pub counts: Vec<Count>,
     /// What a reader must know first.
     pub alarms: Vec<Alarm<'a>>,
-    /// Settings that are others than expected.
+    /// Settings that differ from those at the base, or that the policy limits.
     pub settings: Option<Table<'a>>,
     /// What is listed.
     pub content: Content<'a>,
@@ -72,7 +72,7 @@ pub struct Count {
 pub struct Alarm<'a> {
     /// Its kind.
     pub kind: AlarmKind,
-    /// What there is to know.
+    /// Its text.
     pub text: Line<'a>,
     /// Its parts.
     pub items: Vec<Line<'a>>,
@@ -81,9 +81,9 @@ pub struct Alarm<'a> {
 /// The kinds of alarms, the loudest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlarmKind {
-    /// An apply would do nothing.
+    /// An apply would be refused.
     Refused,
-    /// What a guard refuses is allowed.
+    /// What a guard would refuse is allowed.
     Allowed,
     /// Something could not be read.
     Incomplete,
@@ -191,9 +191,9 @@ pub(super) fn read(plan: &Plan) -> Vec<Line<'_>> {
     facts
 }
 
-/// What a reader of one line must know of these plans: that they are made from snapshots, how narrowly, and the base.
+/// What a one-line summary of these plans must mention: snapshots that they are made from, filters, and the base.
 pub(super) fn shared<'p>(plans: &[&'p Plan]) -> Vec<Line<'p>> {
-    // Of some of them alone, their own reports say it.
+    // If only some are made from snapshots, their own reports say so.
     let taken: Option<BTreeSet<&str>> = plans.iter().map(|plan| plan.source.snapshot.as_deref()).collect();
     let taken = taken.unwrap_or_default();
     let words = if taken.len() > 1 { "against snapshots, the oldest of " } else { "against the snapshot of " };
@@ -202,7 +202,7 @@ pub(super) fn shared<'p>(plans: &[&'p Plan]) -> Vec<Line<'p>> {
     snapshot.into_iter().chain(outside(plans)).chain(base).collect()
 }
 
-/// What the plan was made from: the service in so many requests, or a snapshot of a time.
+/// What the plan was made from: the service, with the number of requests, or a snapshot, with its time.
 pub(super) fn source(plan: &Plan) -> Line<'_> {
     match &plan.source.snapshot {
         None => Line::count(plan.source.requests, "request"),
@@ -227,7 +227,7 @@ fn outside<'p>(plans: &[&'p Plan]) -> Vec<Line<'p>> {
     filters.into_iter().chain(parts.map(|(number, one)| Line::count(number, one).and(" outside the filter"))).collect()
 }
 
-/// That an apply would be refused and why, and who allowed what.
+/// The alarms that an apply would be refused and why, and who allowed what.
 pub(super) fn consents(plan: &Plan) -> Vec<Alarm<'_>> {
     let refused = plan.refused();
     let mut alarms = Vec::new();
@@ -256,7 +256,7 @@ pub(super) fn consents(plan: &Plan) -> Vec<Alarm<'_>> {
     alarms
 }
 
-/// The settings that are others than at the base, or that the policy limits, with what is in force.
+/// The settings that differ from those at the base, or that the policy limits, with the values in force.
 pub(super) fn settings<'a>(plan: &'a Plan) -> Option<Table<'a>> {
     let changes = &plan.setting_changes;
     let has_base = changes.iter().any(|change| change.base.is_some());
@@ -280,7 +280,7 @@ pub(super) fn settings<'a>(plan: &'a Plan) -> Option<Table<'a>> {
     (!changes.is_empty()).then(table)
 }
 
-/// How much these plans change, and whose that is.
+/// The numbers of what these plans change, and of whose changes they are.
 pub(super) fn counts(plans: &[&Plan]) -> Vec<Count> {
     let count = |class, words, of: &dyn Fn(&Plan) -> usize| Count {
         class,
@@ -303,7 +303,7 @@ pub(super) fn counts(plans: &[&Plan]) -> Vec<Count> {
     counts
 }
 
-/// How many endpoints of these checks are what.
+/// The numbers of endpoints of these checks by state.
 pub(super) fn counts_of_checks(checks: &[&Check]) -> Vec<Count> {
     let count = |class, number, words| Count { class, number, words };
     let (drifted, pending) = check::numbers(checks.iter().map(|check| &check.verdicts));
@@ -369,7 +369,7 @@ impl<'a> Blocks<'a> {
         self.line(Line::labelled(role, word, text));
     }
 
-    /// Adds an empty line behind what there is.
+    /// Adds an empty line, if there is something before it.
     pub fn gap(&mut self) {
         if !self.0.is_empty() {
             self.0.push(Block::Gap);
@@ -386,13 +386,13 @@ impl<'a> Blocks<'a> {
         self.0.append(&mut more.into().0);
     }
 
-    /// The same with more blocks.
+    /// The blocks with more after them.
     pub fn and(mut self, more: impl Into<Self>) -> Self {
         self.append(more);
         self
     }
 
-    /// Adds more blocks behind an empty line, if there are any.
+    /// Adds more blocks after an empty line, if there are any.
     pub fn section(&mut self, more: impl Into<Self>) {
         let more = more.into();
         if !more.0.is_empty() {
@@ -401,7 +401,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The same with more blocks behind an empty line, if there are any.
+    /// The blocks with more after an empty line, if there are any.
     pub fn then(mut self, more: impl Into<Self>) -> Self {
         self.section(more);
         self
@@ -439,7 +439,7 @@ pub struct Column<'a> {
     pub heading: Line<'a>,
     /// Whether its cells are numbers, which are on the right.
     pub is_number: bool,
-    /// Whether its cells may be cut where there is no room: a time, a name or an id is of no use without its end.
+    /// Whether its cells may be cut if there is no room: a time, a name or an id is useless without its end.
     pub is_free: bool,
 }
 
@@ -447,11 +447,11 @@ pub struct Column<'a> {
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Table<'a> {
-    /// What it is about, where nothing before it says so.
+    /// What it is about, if nothing before it says so.
     pub title: Line<'a>,
     /// Its columns.
     pub columns: Vec<Column<'a>>,
-    /// Its rows; as text, what is more than the columns is below the row, each on a line of its own.
+    /// Its rows; in text, cells beyond the columns are below the row, each on a line of its own.
     pub rows: Vec<Vec<Line<'a>>>,
     /// Blanks before each row as text.
     pub indent: usize,

@@ -15,14 +15,14 @@ use crate::report::json::{OutcomeReport, RehearsalReport};
 use crate::report::prelude::*;
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Rehearsal, Verification};
 
-/// Lists that are left out one by one in what a refusal proposes.
+/// The maximum number of lists that a refusal proposes to leave out one by one.
 const EXCEPTED: usize = 4;
 
-/// Names that are listed of one cause.
+/// The maximum number of names that are listed for one cause.
 const NAMES: usize = 4;
-/// Names that are listed of what is left.
+/// The maximum number of names that are listed of what is left.
 const LEFT: usize = 12;
-/// Fields that are listed of an endpoint.
+/// The maximum number of fields that are listed for an endpoint.
 const FIELDS: usize = 8;
 
 impl Report for Applied<'_> {
@@ -40,7 +40,7 @@ impl Report for Applied<'_> {
     written_as!("outcome", OutcomeReport::new);
 }
 
-/// The settings that are others than expected.
+/// The settings that differ from those at the base, or that the policy limits.
 pub fn of_settings(plan: &Plan) -> Blocks<'_> {
     settings(plan).map(Blocks::from).unwrap_or_default()
 }
@@ -60,7 +60,7 @@ fn undone<'a>(outcome: &'a Outcome, plan: &'a Plan, view: &TextView) -> Blocks<'
     blocks
 }
 
-/// How to allow what an apply has left. By now `last` is another run, and a saved plan takes no consent.
+/// How to allow what an apply has left. By now `last` means another run, and a saved plan cannot get a consent.
 fn allowing(allow: String, plan: &Plan, view: &TextView) -> Line<'static> {
     match plan.undone() {
         Some(run) => line!["to allow it: ", code(format!("trueup rollback {run} {allow}{}", view.flags))],
@@ -73,7 +73,7 @@ fn result<'a>(step: &'a ChangeStep, of: (&Outcome, &Plan), view: &TextView) -> B
         let text = line![step.action.as_str(), " ", key(&step.key), ": ", reason];
         Blocks::from(Line::labelled(Role::Wrong, word, text))
     };
-    // By it the service's log knows the last request of a change.
+    // The service's log has the last request of a change by this id.
     let request = || step.requests.last().map(|id| line![" (request ", code(id), ")"]);
     match &step.result {
         // Changes for which nothing was sent are listed together, by reason.
@@ -94,7 +94,7 @@ fn result<'a>(step: &'a ChangeStep, of: (&Outcome, &Plan), view: &TextView) -> B
     }
 }
 
-/// Why nothing was sent for a change, which may be so of many.
+/// Why nothing was sent for a change; many changes may share the reason.
 fn why_unsent(step: &ChangeStep) -> Option<(&'static str, &str)> {
     match &step.result {
         ChangeResult::Skipped { reason } => Some(("not tried", reason)),
@@ -122,7 +122,7 @@ fn conflict<'a>(step: &'a ChangeStep, conflict: &'a Conflict, of: (&Outcome, &Pl
     if conflict.ours_may_be_lost {
         blocks.item(line!["our own write may have been made and then overwritten"]);
     }
-    // What trueup notes on an endpoint is nothing to decide about.
+    // Ownership annotations need no decision.
     let fields: Vec<&ThreeWay> = conflict.fields.iter().filter(|one| !one.field.is_ownership_annotation()).collect();
     if !fields.is_empty() {
         blocks.section(three_way(step, &fields, plan));
@@ -135,7 +135,7 @@ fn conflict<'a>(step: &'a ChangeStep, conflict: &'a Conflict, of: (&Outcome, &Pl
         more => line![more, " other changes were applied"],
     };
     let again = view.plan_command();
-    // A move has its objects without a flag, and one more `--only` would select more.
+    // A move names its objects without a flag, and one more `--only` would select more.
     let is_chosen = plan.handed_over().is_some() || again.split(' ').any(|word| word == "--only");
     let only = (!is_chosen).then(|| format!(" --only {}", safe::shell(&endpoint.to_string())));
     let again = again + &only.unwrap_or_default();
@@ -159,7 +159,7 @@ fn three_way<'a>(step: &ChangeStep, fields: &[&'a ThreeWay], plan: &Plan) -> Tab
             let [planned, now, wanted] = [planned, now, wanted].map(|one| value(field, one));
             vec![[line![code(field.field.to_string())], planned, now, wanted, line![whose]]]
         }
-        // Of a list or a group, three whole values cannot be compared by eye.
+        // Three whole lists or groups cannot be compared by eye, so show only their parts that differ.
         parts => {
             let row = |ThreeWayValue { name, planned, now, wanted }: &ThreeWayValue| {
                 let whose = whose(step, field, plan, [planned != now, planned != wanted, now == wanted]);
@@ -172,7 +172,7 @@ fn three_way<'a>(step: &ChangeStep, fields: &[&'a ThreeWay], plan: &Plan) -> Tab
     Table::new(headings).titled(Line::default(), 2).rows(fields.iter().flat_map(rows))
 }
 
-/// What to know of a value of `field` that is changed live, by the plan, and equally by both.
+/// Who changed a value of `field`: live, the plan, and whether both made the same change.
 fn whose(step: &ChangeStep, field: &ThreeWay, plan: &Plan, [theirs, ours, same]: [bool; 3]) -> &'static str {
     match (theirs, ours) {
         (true, true) if same => "both made the same change",
@@ -195,11 +195,11 @@ fn whose(step: &ChangeStep, field: &ThreeWay, plan: &Plan, [theirs, ours, same]:
     }
 }
 
-/// Whether no definition names what was changed, and an apply leaves such a value as it is.
+/// Whether no definition names what was changed, so that an apply leaves such a value as it is.
 fn is_unnamed(key: &Key, field: &ThreeWay, plan: &Plan) -> bool {
     let Some(unit) = field.field.unit() else { return false };
     let spec = key.kind.message();
-    // What is wanted has also what was live and not named.
+    // The wanted value includes what was live and not named.
     let noted = |note: &Note| matches!(note, Note::Unnamed { key: of, path, .. } if of == key && *path == field.field.to_string());
     let is_as_wanted =
         || kind::seen_as(spec, unit, &field.now, &field.wanted) == kind::significant(spec, unit, &field.wanted);
@@ -289,8 +289,8 @@ fn verification<'a>(outcome: &'a Outcome, plan: &Plan) -> Blocks<'a> {
     }
 }
 
-/// That live is as wanted, except for what is blocked, in doubt or not made. Of each change it is given whether it is done, and
-/// whether it is in doubt.
+/// The line that live is as wanted, except for what is blocked, in doubt or not made. `results` says of each change
+/// whether it is done, and whether it is in doubt.
 pub fn verified(plan: &Plan, results: impl Iterator<Item = (bool, bool)> + Clone) -> Line<'static> {
     let number = |which| results.clone().filter(|result| *result == which).count();
     let (in_doubt, not_made) = (number((false, true)), number((false, false)));
@@ -314,7 +314,7 @@ fn next<'a>(outcome: &'a Outcome, plan: &Plan, view: &TextView) -> Blocks<'a> {
     if outcome.unrecorded {
         return line!["run ", code(run), " has no record any more: it cannot be shown, resumed or rolled back"].into();
     }
-    // What waited for a change that a person decides about is decided with it.
+    // Changes that waited for one that needs a decision are decided with it.
     let is_decided =
         |step: &ChangeStep| matches!(step.result, ChangeResult::Conflict(_) | ChangeResult::Referred { .. });
     let any_decided = outcome.steps.iter().any(is_decided);
@@ -412,7 +412,7 @@ pub fn guards(plan: &Plan) -> Blocks<'_> {
     blocks
 }
 
-/// What a plan says first: that an apply of it would be refused and why, and who allowed what.
+/// What a plan begins with: that an apply of it would be refused and why, and who allowed what.
 pub fn consented(plan: &Plan) -> Blocks<'_> {
     of_alarms(consents(plan))
 }
@@ -421,7 +421,7 @@ fn of_alarms(alarms: Vec<Alarm<'_>>) -> Blocks<'_> {
     Blocks(alarms.into_iter().map(Block::Alarm).collect())
 }
 
-/// Why a plan is not applied, with what allows it where something can.
+/// Why a plan is not applied, with what allows it, if anything can.
 pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a> {
     let mut blocks = Blocks::default();
     match refusal {
@@ -437,7 +437,7 @@ pub fn refusal<'a>(refusal: &'a ApprovalError, view: &'a TextView) -> Blocks<'a>
             });
             let flags: Vec<String> = globs.map(|glob| format!("--except {}", safe::shell(&glob))).collect();
             blocks.item(match flags.len() {
-                // It takes no filter.
+                // The command takes no filter.
                 _ if view.make.is_some() => line!["plan again where all of it can be read"],
                 0..=EXCEPTED => line!["to leave it out: ", code(flags.join(" "))],
                 _ => line!["to leave them out: --except, or --only with what is known"],
@@ -480,7 +480,7 @@ pub fn incomplete(plan: &Plan) -> Blocks<'_> {
     if blocks.0.is_empty() {
         return blocks;
     }
-    // Of other kinds, a list of which nothing is defined needs no word.
+    // A list of another kind without definitions need not be mentioned.
     let is_about = |(list, scope): &(&Scope, &ScopeState)| {
         list.kind.is_endpoint() || scope.definitions > 0 || matches!(scope.read, ScopeRead::Unknown { .. })
     };
@@ -489,7 +489,7 @@ pub fn incomplete(plan: &Plan) -> Blocks<'_> {
     let mut differing: BTreeMap<Scope, usize> = BTreeMap::new();
     keys.for_each(|key| *differing.entry(key.into()).or_default() += 1);
     let scopes = plan.scope.iter().filter(is_about).map(|(list, scope)| {
-        // What goes has no definition.
+        // An object to delete has no definition.
         let all = scope.definitions.max(scope.in_sync + differing.get(list).unwrap_or(&0));
         let status = match scope.read {
             ScopeRead::Unknown { .. } => line!["unknown"],

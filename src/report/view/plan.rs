@@ -73,7 +73,7 @@ impl Report for Plan {
     }
 }
 
-/// What the changes of a part have in common, where there are several parts.
+/// What the changes of a part have in common, if there are several parts.
 fn heading(part: Part, is_empty: bool, plan: &Plan) -> Block<'_> {
     let base = || code(plan.source.base.as_deref().unwrap_or_default());
     let changed_here = |change: &Change| change.changed_here || change.fields().iter().any(|field| field.changed_here);
@@ -105,7 +105,7 @@ fn in_sync<'a>(plan: &'a Plan, view: &TextView) -> Line<'a> {
     Line::labelled(Role::Right, "In sync", line![all, source(plan), elapsed, behind_semicolons(plan)])
 }
 
-/// The filters of the call, and what they leave out; each behind a semicolon.
+/// The filters of the call, and what they leave out; each after a semicolon.
 pub(super) fn behind_semicolons(plan: &Plan) -> Line<'_> {
     Line::joined(narrowed(plan).into_iter().map(|part| line!["; ", part]), "")
 }

@@ -45,7 +45,7 @@ impl Report for HistoryReport<'_> {
     written_as!("history");
 }
 
-/// The runs as a table, or with two lines each where the terminal is too narrow for one.
+/// The runs as a table, or with two lines each if the terminal is too narrow for one.
 fn table<'a>(runs: &'a [RunSummary], view: &TextView) -> Blocks<'a> {
     let headings = ["RUN", "STARTED", "STACK", "SERVICE", "WHO", "COMMIT", "CHANGES", "RESULT"];
     let rows = runs.iter().map(|run| row(run).into_iter().chain([ended(run)]));
@@ -218,7 +218,7 @@ fn result(result: &StepResult) -> Line<'_> {
     }
 }
 
-/// How many writes of a run are in doubt, behind `before`.
+/// How many writes of a run are in doubt, after `before`.
 fn doubt(run: &RunSummary, before: &'static str) -> Option<Line<'static>> {
     match run.status {
         RunStatus::InDoubt { count } => Some(line![before, Line::count(count, "write"), " in doubt"]),
@@ -236,7 +236,7 @@ fn to_resume(run: &RunSummary) -> &'static str {
     if run.ended.is_some() { "resume with:" } else { "if nobody runs it any more, resume with:" }
 }
 
-/// That the newest run of a stack was not finished.
+/// The warning that the newest run of a stack was not finished.
 pub fn open<'a>(run: &'a RunSummary, view: &TextView) -> Blocks<'a> {
     let (name, began) = (code(run.run.as_str()), moment(&run.started));
     let done = line![run.done, " of ", run.planned.whole(), " done", doubt(run, ", ")];
@@ -247,7 +247,7 @@ pub fn open<'a>(run: &'a RunSummary, view: &TextView) -> Blocks<'a> {
     blocks
 }
 
-/// What a resume begins with.
+/// The first line of a resume.
 pub fn resuming(run: &RunSummary) -> Line<'_> {
     let whole = run.planned.whole();
     let left = match whole.saturating_sub(run.done) {
@@ -259,7 +259,7 @@ pub fn resuming(run: &RunSummary) -> Line<'_> {
     line!["resuming run ", name, " of ", began, ": ", run.done, " of ", whole, " done, ", left, " left", doubt]
 }
 
-/// What a resume of a run says that is finished: what its plan blocked is not made all the same.
+/// The message for a resume of a finished run: the changes that its plan blocked are still not made.
 pub fn nothing_to_resume<'a>(run: &'a RunId, plan: &Plan, view: &TextView) -> Line<'a> {
     let blocked = (!plan.blocked.is_empty()).then(|| {
         let again = code(view.plan_command());
