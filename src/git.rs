@@ -31,7 +31,7 @@ use crate::file::limit;
 
 /// The largest list of entries or commits, in bytes.
 const LARGEST_LIST: u64 = 512 * 1024 * 1024;
-/// What git says of a tree that the clone lacks.
+/// The errors of git for a tree that the clone lacks.
 const LACKING: [&str; 3] = ["fatal: not a tree object", "error: Could not read ", "fatal: unable to read tree "];
 /// The commit of the working tree.
 const HEAD: &str = "HEAD^{commit}";
@@ -39,16 +39,16 @@ const HEAD: &str = "HEAD^{commit}";
 /// Why the repository could not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// The program is not there.
+    /// The program is not found.
     #[error("the `git` program cannot be run: {0}")]
     NoProgram(std::io::Error),
     /// The directory is in no repository.
     #[error("`{}` is in no git repository", .0.display())]
     NoRepository(PathBuf),
-    /// The repository of the working tree is not here.
+    /// The repository of the working tree cannot be reached.
     #[error("`{}` leads to no repository that can be read here", .0.display())]
     OutOfReach(PathBuf),
-    /// Somebody else put the repository there.
+    /// The repository belongs to another user.
     #[error(
         "`{}` belongs neither to the owner of the definitions nor to the current user, so its history is not used: \
          give both the same owner",
@@ -75,7 +75,7 @@ pub enum GitError {
     /// A revision that does not exist.
     #[error("`{0}` names no commit here: fetch it, or name another base")]
     NoRevision(String),
-    /// A revision that several references have as their name.
+    /// A revision that several references have as their names.
     #[error("`{0}` names several references here: give the whole name of one, such as `refs/remotes/origin/main`")]
     SeveralReferences(String),
     /// Two commits without a common ancestor.
@@ -90,10 +90,10 @@ pub enum GitError {
     /// An object that the clone does not have.
     #[error("the clone lacks an object of `{0}`: fetch it, or clone without `--filter`")]
     NoObject(String),
-    /// More than is read.
+    /// The data are larger than the limit.
     #[error("{0} is larger than what trueup reads")]
     TooLarge(String),
-    /// The program failed or answered something else.
+    /// The program failed, or its answer is unexpected.
     #[error("`git {command}` failed: {message}")]
     Failed {
         /// Its first argument.
@@ -103,7 +103,7 @@ pub enum GitError {
     },
 }
 
-/// What the machine says about running git.
+/// How to run git on this machine.
 #[derive(Debug, Clone)]
 pub struct GitEnvironment {
     /// The search path of programs.
@@ -121,11 +121,11 @@ pub struct Repository {
     found: RepositoryPaths,
     /// Where its `HEAD` has to be, if that is known.
     expected: Option<HeadMark>,
-    /// Whether it was there when its commit was first asked for.
+    /// Whether `HEAD` was there when it was first read.
     is_there: OnceLock<bool>,
-    /// What the index of the working tree says, once it was read.
+    /// The index of the working tree, once it was read.
     index: OnceLock<Index>,
-    /// What was answered, by the question: a command asks the same of one state, and not twice.
+    /// The answers by question: a command asks each question only once, so that all answers are of one state.
     answers: Mutex<BTreeMap<Vec<String>, String>>,
     /// The last list of entries: it can be long, and the same one is asked for again.
     listed: Mutex<Option<Listed>>,
@@ -155,7 +155,7 @@ pub enum EntryKind {
 /// An entry of a commit's tree, directories aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// Its path from the repository's top; lossy where it is not valid UTF-8.
+    /// Its path from the repository's top; lossy if it is not valid UTF-8.
     pub path: String,
     /// Whether [`TreeEntry::path`] is its path to the letter.
     pub is_utf8: bool,
@@ -163,7 +163,7 @@ pub struct TreeEntry {
     pub kind: EntryKind,
     /// Its object.
     pub object: String,
-    /// Its bytes; nothing for a submodule.
+    /// Its size in bytes; `None` for a submodule, and if the clone lacks the object.
     pub size: Option<u64>,
 }
 
@@ -180,13 +180,13 @@ pub fn may_lack_files(directory: &Path, can_be_submodule: impl Fn(&str) -> bool)
     }
 }
 
-/// Where the `HEAD` of the repository that holds `directory` is, if there is one. It takes a few small files and no program.
+/// The position of the `HEAD` of the repository around `directory`, if there is one. It is read from a few small files.
 pub fn head_mark(directory: &Path) -> Option<HeadMark> {
     RepositoryPaths::search(directory).ok().map(|found| found.head_mark())
 }
 
 impl Repository {
-    /// The repository that holds `directory`.
+    /// The repository that contains `directory`.
     ///
     /// # Errors
     /// There is none that can be trusted, or no `git` program.
@@ -205,13 +205,13 @@ impl Repository {
         Ok(repository)
     }
 
-    /// The same, whose `HEAD` has to be where it was when something else was read.
+    /// The same repository, whose `HEAD` has to be where it was when something else was read.
     #[must_use]
     pub fn expecting(self, expected: Option<HeadMark>) -> Self {
         Self { expected, ..self }
     }
 
-    /// The directory that holds `.git`.
+    /// The directory that contains `.git`.
     pub fn top(&self) -> &Path {
         &self.found.top
     }
@@ -226,10 +226,10 @@ impl Repository {
         self.found.is_sparse()
     }
 
-    /// What the last commit has below a directory (as for [`Repository::entries`]) and the working tree lacks, although
-    /// nobody deleted it: files for which git does not look (`git sparse-checkout`, `git update-index --skip-worktree`),
-    /// symbolic links that were checked out as files with the path in them, submodules that nobody fetched, and the same in
-    /// those that somebody did.
+    /// What the last commit has below a directory (as for [`Repository::entries`]) and the working tree lacks without a
+    /// deletion: files that git leaves out (`git sparse-checkout`, `git update-index --skip-worktree`), symbolic links
+    /// that were checked out as files with the path in them, submodules that are not fetched, and the same in fetched
+    /// ones.
     ///
     /// # Errors
     /// Those of [`Repository::entries`], or the repository of a submodule is out of reach.
@@ -277,12 +277,12 @@ impl Repository {
             Err(GitError::NoRepository(_)) => return Ok(None),
             inner => inner?,
         };
-        // What is no repository of its own is in this one; a link may lead to one around it.
+        // A directory without a repository of its own is in this one; a link may lead to a repository around it.
         let is_own = inner.top().starts_with(self.top()) && inner.top() != self.top();
         Ok(is_own.then_some(inner))
     }
 
-    /// The repositories of its submodules that are checked out, and of theirs, each with its path from the top and a final `/`.
+    /// The repositories of its checked-out submodules, and of theirs, each with its path from the top and a final `/`.
     ///
     /// # Errors
     /// Those of [`Repository::entries`], or one of them is out of reach.
@@ -309,21 +309,21 @@ impl Repository {
     pub fn head(&self) -> Result<String, GitError> {
         let head = self.resolve("HEAD")?;
         let is_there = || self.expected.as_ref().is_none_or(|expected| *expected == self.found.head_mark());
-        // Later it may go where it will: that commit is remembered.
+        // Later it may move: this commit is remembered.
         if *self.is_there.get_or_init(is_there) { Ok(head) } else { Err(GitError::Moved) }
     }
 
     /// The full id of the commit that `revision` names, in any way that git knows.
     ///
     /// # Errors
-    /// It names none.
+    /// It does not name one.
     pub fn resolve(&self, revision: &str) -> Result<String, GitError> {
         let none = || GitError::NoRevision(revision.to_owned());
         if revision.contains(char::is_control) {
             return Err(none());
         }
         if revision.contains("@{") {
-            // Only `@{upstream}` and its like look into the settings.
+            // Only `@{upstream}` and similar revisions need the settings.
             self.view.take_settings(&self.found, &self.program)?;
         }
         match self.ask(&question(&format!("{revision}^{{commit}}"))) {
@@ -345,11 +345,11 @@ impl Repository {
         if !is_id {
             return Err(none());
         }
-        // A branch of this name goes before an abbreviated id.
+        // A branch of this name takes precedence over an abbreviated id.
         self.resolve(id).ok().filter(|full| full.starts_with(id)).ok_or_else(none)
     }
 
-    /// Whether the history ends before its beginning; git has this file then, and takes no other sign.
+    /// Whether the history is cut off; git creates this file then, and checks nothing else.
     pub fn is_shallow(&self) -> bool {
         crate::file::exists(&self.found.common.join("shallow"))
     }
@@ -385,8 +385,8 @@ impl Repository {
         }
     }
 
-    /// Those of `commits` (full ids) that come before none of the others, in the order given: one,
-    /// where all of them are in one line.
+    /// Those of `commits` (full ids) that are not ancestors of another one, in the order given: a single one if all of
+    /// them are in one line.
     ///
     /// # Errors
     /// The program failed, or the clone is shallow and there is more than one.
@@ -436,7 +436,7 @@ impl Repository {
         let mut entries = Vec::new();
         for line in lines {
             let entry = entry_of(line).ok_or_else(|| unexpected("ls-tree"))?;
-            // Of a link or a submodule in the place of the directory git names the thing itself.
+            // If a link or a submodule is in the place of the directory, git lists that itself.
             entries.extend(entry.path.starts_with(below).then_some(entry));
         }
         let entries: Arc<[TreeEntry]> = entries.into();
@@ -450,7 +450,7 @@ impl Repository {
             self.program.run(&self.view.directory, arguments, input, bounds)?;
         let command = arguments.first().copied().unwrap_or_default().to_owned();
         if status.success() {
-            // git takes one of several, and warns; what was asked quietly names one.
+            // git chooses one of several references, and warns; a quiet question names only one.
             let is_asked = command == "rev-parse" && !arguments.contains(&"--quiet");
             let is_one = !is_asked || !complaint.ends_with("is ambiguous.");
             let revision = || arguments.last().copied().unwrap_or_default().to_owned();
@@ -477,8 +477,8 @@ impl Repository {
     }
 }
 
-/// The question for the object that a revision names. git is to warn of a name that several references have, where it is
-/// neither a whole one nor an id.
+/// The question for the object that a revision names. git has to warn if several references have the name, unless it is
+/// a full name or an id.
 fn question(revision: &str) -> [&str; 5] {
     let id = revision.strip_suffix("^{commit}").unwrap_or(revision);
     let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -486,7 +486,7 @@ fn question(revision: &str) -> [&str; 5] {
     ["rev-parse", "--verify", if is_whole { "--quiet" } else { "--verify" }, "--end-of-options", revision]
 }
 
-/// What a thread that panicked left is whole: each value is set in one step.
+/// The data of a thread that panicked are consistent: each value is set in one step.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

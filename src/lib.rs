@@ -1,4 +1,4 @@
-//! `trueup` keeps the service-mesh endpoints of a tenant equal to what a directory of definitions says.
+//! `trueup` keeps the configuration objects of a tenant in sync with a directory of definitions.
 //!
 //! The modules are in flow order: a directory is loaded, the live list is fetched, the two are
 //! compared, the differences are arranged into a plan, an approved plan is applied, and every run is

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-/// A plan is some millions of small texts, which this allocator makes in half the time.
+/// A plan has millions of small texts, which this allocator allocates in half the time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
