@@ -1,5 +1,5 @@
-//! The careful reader: every document of a file as a tree with places, merge keys, overlays and
-//! variables applied, and every problem of it. It is also what answers where a value is written.
+//! The careful reader: reads each document of a file as a tree with places, applies merge keys, overlays and
+//! variables, and reports every problem. It also finds where a value is written.
 
 use std::cell::LazyCell;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use super::tree::Documents;
 use super::variable::{Variables, substitute};
 use crate::model::{Definition, Key, SourceLocation};
 
-/// Problems that are reported of one file.
+/// The most problems that are reported for one file.
 const MOST_PROBLEMS: usize = 200;
 
-/// What every file of a stack is read with.
+/// The settings, variables and overlays that apply to every file of a stack.
 #[derive(Debug)]
 pub(super) struct ReadContext<'s> {
     /// The settings that a definition is checked against.
@@ -31,7 +31,7 @@ pub(super) struct ReadContext<'s> {
     pub(super) overlays: Overlays<'s>,
 }
 
-/// What files of a stack that was loaded are read with once more.
+/// What is needed to read files of a loaded stack again.
 #[derive(Debug)]
 pub(super) struct SecondReading<'l> {
     loaded: &'l Loaded,
@@ -40,13 +40,13 @@ pub(super) struct SecondReading<'l> {
 }
 
 impl<'l> SecondReading<'l> {
-    /// With these overlays, as far as they can be read.
+    /// Uses these overlays; those that cannot be read are left out.
     pub(super) fn new<'f>(loaded: &'l Loaded, overlays: impl IntoIterator<Item = &'f Arc<str>>) -> Self {
         let text = |file| loaded.origin.text(file).ok();
         Self::with(loaded, overlays.into_iter().filter_map(text).collect())
     }
 
-    /// With the texts of these overlays.
+    /// Uses overlays with these texts.
     pub(super) fn with(loaded: &'l Loaded, overlays: Vec<SourceText>) -> Self {
         Self { loaded, variables: Variables::new(&loaded.config.variables), overlays }
     }
@@ -64,7 +64,7 @@ impl<'l> SecondReading<'l> {
 #[derive(Debug, Default)]
 pub(super) struct FileRead {
     pub(super) found: Vec<Definition>,
-    /// What an overlay removes, and where.
+    /// The definitions that an overlay removes, and where it removes them.
     pub(super) removed: Vec<(Key, SourceLocation)>,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) notes: Vec<Diagnostic>,
@@ -77,8 +77,8 @@ pub(super) struct PreparedDocument<'s> {
     applied: Applied<'s>,
 }
 
-/// The documents of a file with everything applied, whatever is wrong with them; empty ones and other
-/// kinds are left out.
+/// The documents of a file with everything applied, even those with problems. Empty documents, other kinds and
+/// removed definitions are left out.
 pub(super) fn prepare<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Vec<PreparedDocument<'s>> {
     let mut prepared = Vec::new();
     each(source, context, &mut FileRead::default(), |document, _| {
@@ -89,10 +89,10 @@ pub(super) fn prepare<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> 
     prepared
 }
 
-/// Reads a file whole.
+/// Reads a whole file.
 pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> FileRead {
     let mut read = FileRead::default();
-    // As YAML, a missing comma would be another mistake.
+    // Read as YAML, a missing comma would be reported as a different mistake.
     if source.language() == Language::Json
         && let Some(problem) = json_syntax(source)
     {
@@ -149,7 +149,7 @@ fn each<'s>(
         if let Some(mut item) = item {
             let applied;
             (overlays, applied) = context.overlays.apply(&mut item, context.variables, problems);
-            // What is removed needs no variables.
+            // A removed definition needs no variables, so problems with them do not matter.
             let mut ignored = Vec::new();
             let problems_here = if applied.removed.is_some() { &mut ignored } else { problems };
             substitute(&mut item, context.variables, problems_here);
@@ -164,7 +164,7 @@ fn each<'s>(
     }
 }
 
-/// What is wrong with a text that is not JSON.
+/// The syntax error of a text that is not valid JSON.
 fn json_syntax(source: &SourceText) -> Option<Diagnostic> {
     let error = serde_json::from_str::<serde::de::IgnoredAny>(source.as_str()).err()?;
     if let Some(Cause { message, range, label }) = syntax::conflict(source.as_str()) {

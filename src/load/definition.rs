@@ -1,5 +1,5 @@
-//! What every document of a definition has, whatever its kind: which documents are none, the keys that are left out, and the
-//! places of the problems that the model finds. A problem that only follows from another one is left out.
+//! Rules for definitions of every kind: which documents are not definitions, which keys are left out, and where a
+//! problem that the model finds is written. A problem that only follows from another one is left out.
 
 use super::diagnostic::Diagnostic;
 use super::fields::{FieldProblem, Fields};
@@ -11,10 +11,10 @@ use crate::model::{Object, Problem, SERVICE_KEYS, SealedSecrets, Segment};
 /// The key of a document that removes a definition.
 pub(super) const REMOVE: &str = "$remove";
 
-/// Documents of ours that are not definitions.
+/// Kinds of trueup's own documents that are not definitions.
 const OTHER_KINDS: [&str; 4] = ["tenant", "acknowledgements", "drift_state", "memory"];
 
-/// A good definition.
+/// A valid definition.
 #[derive(Debug)]
 pub(super) struct Examined {
     pub(super) endpoint: Object,
@@ -28,12 +28,12 @@ pub(super) fn is_other_kind(root: &Item<'_>) -> bool {
     names_other_kind(kind, root.get("format_version").is_some())
 }
 
-/// Whether a `kind` is that of another document of ours; what commands write has a format version.
+/// Whether `kind` names another document of trueup; documents that commands write have a format version.
 pub(super) fn names_other_kind(kind: &str, has_version: bool) -> bool {
     OTHER_KINDS.contains(&kind) || (has_version && !kind.is_empty() && KindName::find(kind).is_none())
 }
 
-/// Only a document of an overlay removes.
+/// Reports `$remove`, which only a document of an overlay may contain.
 pub(super) fn no_removal(fields: &mut Fields<'_, '_, '_>) {
     if let Some(entry) = fields.skip(REMOVE) {
         let diagnostic = entry.key_at.error(format!("`{REMOVE}` in a definition"), "");
@@ -42,7 +42,7 @@ pub(super) fn no_removal(fields: &mut Fields<'_, '_, '_>) {
     }
 }
 
-/// Takes the keys that only the service writes, with a note.
+/// Skips the keys that only the service writes, with a note.
 pub(super) fn service_keys(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) {
     let dropped: Vec<&MapEntry<'_>> = SERVICE_KEYS.into_iter().filter_map(|key| fields.skip(key)).collect();
     if let Some(first) = dropped.first() {
@@ -53,10 +53,10 @@ pub(super) fn service_keys(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diag
     }
 }
 
-/// Kinds with the same last word that are named where any of them may be meant.
+/// The most kinds with the same last word that a suggestion lists.
 const MOST_MEANT: usize = 7;
 
-/// The error for a text that is no kind, with the kinds of which it is the last word, else with the nearest one.
+/// The error for an unknown kind. It suggests the kinds that end in the same word, else the most similar one.
 pub(super) fn unknown_kind_error(at: &TextSpan<'_>, text: &str) -> Diagnostic {
     // The service writes `ves.io.schema.views.origin_pool.Object`, Terraform `volterra_origin_pool`.
     let of_service = text.strip_suffix(".Object").and_then(|path| path.rsplit('.').next());
@@ -81,14 +81,14 @@ pub(super) fn follows(problem: &Problem, fault: &FieldProblem) -> bool {
     let Some(Segment::Key(name)) = fault.path.last() else { return fault.path.starts_with(path) };
     let mentions =
         |text: &str| text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|word| word == snake(name));
-    // A list that lost an item to a fault would be counted short, so any problem above it follows.
+    // A list is too short without its faulty item, so any problem above it follows.
     let above = fault.path.starts_with(path);
     let indexed = fault.path.iter().any(|segment| matches!(segment, Segment::Index(_)));
     above && (indexed || mentions(&problem.message) || mentions(&problem.label))
 }
 
-/// A problem of the model at its place in the text: at the nearest value above it, where nothing is written there. Keys are in
-/// either spelling.
+/// A problem of the model at its place in the text; where nothing is written there, at the nearest value above it. Keys
+/// may have either spelling.
 pub(super) fn located(problem: &Problem, root: &Item<'_>) -> Diagnostic {
     let keys: Vec<&str> = problem.path.iter().filter_map(Segment::key).collect();
     let first = root.entries().first().map_or(root.span, |entry| entry.key_at);

@@ -1,5 +1,5 @@
-//! What is wrong where, for people and for programs. A diagnostic contains the few source lines that it
-//! shows, so that files need not be kept; its texts are escaped for a terminal.
+//! Problems and their places, for people and for programs. A diagnostic contains the few source lines that it
+//! shows, so that files need not stay in memory; its texts are escaped for a terminal.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,16 +13,16 @@ use crate::model::is_unsafe;
 
 /// Bytes of one source line that are kept on each side of a label.
 const LONGEST_CONTEXT: usize = 500;
-/// Bytes of a text that are shown; none of ours is as long.
+/// Bytes of a text that are shown; texts of trueup itself are shorter.
 const LONGEST_TEXT: usize = 5_000;
-/// Lines between two labels up to which they are shown in one piece of source.
+/// The most lines between two labels that are shown in one piece of source.
 const NEAR: usize = 12;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Nothing is sent.
+    /// It stops the command before any request is sent.
     Error,
     /// Something was read differently from how it was written.
     Note,
@@ -34,11 +34,11 @@ pub struct Label {
     /// The file, relative to the stack's directory.
     #[schemars(with = "String")]
     pub file: Box<str>,
-    /// Its first character.
+    /// The position of its first character.
     pub start: Position,
-    /// The character behind it.
+    /// The position after its last character.
     pub end: Position,
-    /// The words beside it; may be empty.
+    /// The text beside it; may be empty.
     pub label: String,
     #[serde(skip)]
     pub(super) excerpt: Excerpt,
@@ -65,9 +65,9 @@ pub(super) struct Excerpt {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// What it is: a lower-case fragment.
+    /// The message: a lower-case fragment.
     pub message: String,
-    /// Where; the first is its place. Empty where no file is meant.
+    /// Where it is; the first is its main place. Empty where no file is concerned.
     pub labels: Vec<Label>,
     /// What is allowed, or what to do.
     pub help: Option<String>,
@@ -79,7 +79,7 @@ impl From<TextError> for Diagnostic {
     }
 }
 
-/// What was read; why it could not be is one of the problems.
+/// Returns what was read, or adds the reason why it could not be read to `problems`.
 pub(super) fn read_or_noted<T>(read: Result<T, Diagnostic>, problems: &mut Vec<Diagnostic>) -> Option<T> {
     read.map_err(|problem| problems.push(problem)).ok()
 }
@@ -111,12 +111,12 @@ impl Diagnostic {
         Self { severity: Severity::Error, message, labels: Vec::new(), help: None }.with_help(help)
     }
 
-    /// Whether it says that something is not there.
+    /// Whether it reports that something is missing.
     pub(super) fn is_about_absence(&self) -> bool {
         self.message.ends_with(" is missing") || self.message.starts_with("none of `")
     }
 
-    /// The same as a note: it stops nothing.
+    /// The same as a note, which does not stop the command.
     pub(super) fn into_note(mut self) -> Self {
         self.severity = Severity::Note;
         self
@@ -137,7 +137,7 @@ impl Diagnostic {
         self
     }
 
-    /// Lets the newest label and the first share one piece of source, where they are near each other.
+    /// Shows the newest label and the first one in one piece of source if they are near each other.
     fn join_near(&mut self, source: &SourceText) {
         let [first, .., newest] = self.labels.as_mut_slice() else { return };
         if first.file != newest.file || first.start.line.abs_diff(newest.start.line) > NEAR {
@@ -166,7 +166,7 @@ impl Diagnostic {
         self
     }
 
-    /// Takes out the source lines, which must not be shown.
+    /// Removes the source lines, which must not be shown.
     pub(super) fn hide_source(&mut self) {
         for label in &mut self.labels {
             label.excerpt = Excerpt::default();
@@ -180,7 +180,7 @@ impl Diagnostic {
         self.labels.iter().any(|label| *label.file == *file && is_in(label))
     }
 
-    /// Takes these texts out of the message, and what it quotes behind a colon.
+    /// Removes these texts from the message, and everything after its first colon.
     pub(super) fn conceal(&mut self, texts: &[String]) {
         for text in texts.iter().filter(|text| !text.is_empty()) {
             self.message = self.message.replace(&format!("`{}`", escaped(text)), "(not shown)");
@@ -188,8 +188,8 @@ impl Diagnostic {
         self.message.truncate(self.message.find(": ").unwrap_or(self.message.len()));
     }
 
-    /// The same of a text that nobody could parse: where it may have a secret, without its line and what is quoted of it. A
-    /// mark of the syntax is no quote.
+    /// The same for a text that cannot be parsed: where it may contain a secret, without the source line and quotes
+    /// from it. A single quoted character is syntax and stays.
     pub(super) fn of_unparsed(mut self, source: &SourceText) -> Self {
         if !source.names_secret() {
             return self;
@@ -231,14 +231,14 @@ impl Diagnostic {
     }
 }
 
-/// Source as it is shown. The drawing spells out the control characters of ASCII alone; the others, which
-/// some terminals act upon, become a dot of as many bytes, so that labels stay where they are.
+/// Source as it is shown. The rendering library escapes only the control characters of ASCII; others that
+/// some terminals interpret become a placeholder of as many bytes, so that labels keep their places.
 fn printable(source: &str) -> String {
     let mut shown = String::with_capacity(source.len());
     for c in source.chars() {
         match c.len_utf8() {
             2.. if !is_unsafe(c) => shown.push(c),
-            // The library writes out the others itself.
+            // The library escapes control characters of ASCII itself.
             1 => shown.push(c),
             2 => shown.push('\u{b7}'),
             3 => shown.push('\u{fffd}'),
@@ -249,7 +249,7 @@ fn printable(source: &str) -> String {
 }
 
 fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
-    // A value of many lines is shown by its first.
+    // Only the first line of a value is shown.
     let line = source.line(range.start);
     let start = source.floor(line.start.max(range.start.saturating_sub(LONGEST_CONTEXT)));
     let end_of_mark = range.end.min(line.end).min(source.floor(range.start + LONGEST_CONTEXT));
@@ -258,7 +258,7 @@ fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
     Excerpt {
         line: source.position(range.start).line,
         text: printable(text),
-        // A label may be on what is cut off.
+        // A label may be in the part that is cut off.
         range: (range.start - start).min(text.len())..(end_of_mark - start).min(text.len()),
         is_cut: start > line.start,
     }
@@ -268,26 +268,26 @@ fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{}", self.summary())]
 pub struct Diagnostics {
-    /// Each of them.
+    /// Every problem.
     pub list: Vec<Diagnostic>,
     /// Files that were read.
     pub files: usize,
     #[serde(skip)]
     pub(super) root: Option<PathBuf>,
-    /// Nothing is wrong but that the definitions use what only environments set, and none is chosen.
+    /// The only problem: the definitions use values that only environments set, and no environment is chosen.
     #[serde(skip)]
     pub lacks_environment: bool,
 }
 
 impl From<Diagnostic> for Diagnostics {
-    /// One that is found before any file is read.
+    /// A problem that is found before any file is read.
     fn from(diagnostic: Diagnostic) -> Self {
         Self::new(vec![diagnostic], 0)
     }
 }
 
 impl Diagnostics {
-    /// These diagnostics of so many files, sorted, each once.
+    /// The diagnostics of a number of files, sorted and without duplicates.
     pub fn new(mut list: Vec<Diagnostic>, files: usize) -> Self {
         list.sort_by(|a, b| a.order().cmp(&b.order()));
         list.dedup_by(|a, b| a.order() == b.order());
@@ -319,7 +319,7 @@ impl Diagnostics {
     }
 }
 
-/// `text` with everything escaped that a terminal would interpret, and without the rest of what is too long to be read.
+/// `text` with everything escaped that a terminal would interpret; a text that is too long to read is cut.
 pub(super) fn escaped(text: &str) -> String {
     let mut clean = String::with_capacity(text.len().min(LONGEST_TEXT));
     for c in text.chars() {

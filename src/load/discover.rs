@@ -1,6 +1,6 @@
 //! Finds the stacks below a directory: each directory with a `trueup.yaml`. A link is followed only to a stack that the
-//! search does not meet, so that a stack has one directory. Hidden directories are left out, as they are when a stack is
-//! loaded, but where a call may have named one.
+//! search does not find otherwise, so that a stack has one directory. Hidden directories are left out, as they are when
+//! a stack is loaded, except where a call may have named one.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use super::config;
 use super::diagnostic::Diagnostic;
 use crate::file::{self, MOST_ENTRIES, Walk, WalkError, is_hidden_entry, limit};
 
-/// The directories of all stacks in and below `directory`, sorted; each begins with `directory` as it was given. One whose
-/// settings have a wrong name is one of them: its load fails, and a call that skipped it would succeed without it.
+/// The directories of all stacks in and below `directory`, sorted; each begins with `directory` as it was given. They
+/// include stacks whose settings file is misnamed: loading these fails, but skipping them would look like success.
 ///
 /// # Errors
 /// A directory that cannot be read, or that has more entries than a walk may visit.
@@ -27,7 +27,7 @@ pub fn stacks_below(directory: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     })
 }
 
-/// Whether the file has a name like that of the settings, and names a stack. Other programs have such files too.
+/// Whether a file is named almost like the settings and sets `stack`: other programs have files with such names too.
 fn is_misnamed(entry: &DirEntry) -> bool {
     let names_stack =
         |line: &str| line.starts_with("stack:") || line.trim_start_matches(['{', ' ', '\t']).starts_with("\"stack\":");
@@ -36,8 +36,8 @@ fn is_misnamed(entry: &DirEntry) -> bool {
             .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).lines().any(names_stack))
 }
 
-/// The same, also below hidden directories, which a call can name: all that the repository with this top has, but for
-/// repositories within it that are hidden.
+/// All stacks of the repository at `top`, also those below hidden directories, which a call can name; repositories in
+/// hidden directories are left out.
 ///
 /// # Errors
 /// Those of [`stacks_below`].
@@ -49,13 +49,13 @@ pub fn stacks_of_repository(top: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
     below(top, is_left_out, |entry| entry.file_name() == config::FILE || is_misnamed(entry))
 }
 
-/// Whether a directory is another working tree of the repository in which it lies: it has the same stacks once more.
+/// Whether a directory is another working tree of the repository that contains it: its stacks are the same ones again.
 fn is_own_worktree(entry: &DirEntry, top: &Path) -> bool {
     let repository = || {
         let link = Some(entry.path().join(".git")).filter(|link| link.is_file())?;
         let link = String::from_utf8(file::read(&link, limit::SETTINGS).ok()?).ok()?;
         let (repository, _) = link.strip_prefix("gitdir: ")?.split_once("/.git/worktrees/")?;
-        // Linked by a relative path, it is from there.
+        // A relative path in the link starts at this directory.
         file::real_path(&entry.path().join(repository)).ok()
     };
     let is_within = |directory: &Path| file::real_path_or_given(entry.path()).starts_with(directory);
@@ -87,12 +87,12 @@ fn below(
         if !entry.file_type().is_dir() && is_settings(&entry) {
             let stack = if entry.path().is_dir() { Some(entry.path()) } else { entry.path().parent() };
             let stack = stack.unwrap_or(directory);
-            // git would name it otherwise.
+            // git would print a different name.
             if stack.strip_prefix(directory).is_ok_and(|below| below.to_str().is_none()) {
                 let what = format!("rename `{}`: its name is not valid UTF-8", stack.display());
                 return Err(Diagnostic::without_place(what, "no document can name it"));
             }
-            // Reports and documents show it.
+            // Reports and documents show this path.
             found.push(file::with_slashes(stack.to_owned()));
         }
     }

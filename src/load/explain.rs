@@ -1,6 +1,6 @@
-//! Where each value of an effective definition is from: the definition, an overlay, a variable and the layer of the
-//! settings that sets it, or the default. The files are read again, so this is for one definition that somebody asks
-//! about.
+//! Where each value of an effective definition comes from: the definition, an overlay, a variable and the layer of the
+//! settings that sets it, or the default. It reads the files again, so it is meant for the one definition that a user
+//! asks about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,14 +18,14 @@ use super::variable::{self, substitute};
 use crate::kind::{KindName, place_in_file};
 use crate::model::{Field, Json, Key, Object, SourceLocation};
 
-/// A definition as it is in force, value by value.
+/// An effective definition, value by value.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ExplainedDefinition {
     /// `namespace/name`
     pub key: Key,
-    /// Where an overlay removes it; it then has no values.
+    /// Where an overlay removes it; a removed definition has no values.
     pub removed: Option<SourceLocation>,
-    /// Its values, in the order of a file; those that it does not set are defaults.
+    /// Its values, in the order in which files have them; those that it does not set are defaults.
     pub values: Vec<ExplainedValue>,
 }
 
@@ -34,16 +34,16 @@ pub struct ExplainedDefinition {
 pub struct ExplainedValue {
     /// Its keys from the root of the document.
     pub path: Vec<String>,
-    /// The value that is in force; null is absence.
+    /// The effective value; null means absent.
     pub value: Json,
     /// What sets it.
     pub source: ValueSource,
-    /// Where it is written; of a default, where an overlay sets it back to that; of what is not named, where an overlay
-    /// takes it out.
+    /// Where it is written. For a default, where an overlay resets it; for an unnamed value, where an overlay removes
+    /// it.
     pub place: Option<SourceLocation>,
     /// The variables in it.
     pub variables: Vec<ExplainedVariable>,
-    /// What it replaces, the nearest first.
+    /// The values that it replaces, the nearest first.
     pub replaced: Vec<ReplacedValue>,
 }
 
@@ -55,9 +55,9 @@ pub enum ValueSource {
     Definition,
     /// An overlay of the environment.
     Overlay,
-    /// Nothing: it is the default.
+    /// Nothing sets it: it is the default.
     Default,
-    /// Nothing: an overlay takes out what the definition sets, as if it were not named. Of other kinds than endpoint.
+    /// Nothing sets it: an overlay removes the value of the definition. For kinds other than endpoint.
     Unnamed,
 }
 
@@ -77,7 +77,7 @@ pub struct ExplainedVariable {
 /// A value that another one replaces.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReplacedValue {
-    /// Its keys from the root of the document: another option of an exclusive group has others.
+    /// Its keys from the root of the document; they differ where it is another option of an exclusive group.
     pub path: Vec<String>,
     /// The value as it is written.
     pub written: String,
@@ -85,14 +85,14 @@ pub struct ReplacedValue {
     pub place: SourceLocation,
 }
 
-/// In the place of a secret.
+/// The text shown for a secret.
 const NOT_SHOWN: &str = "(not shown)";
 
-/// The entries of a document by their path of snake_case keys; those in lists aside.
+/// The entries of a document by their path of snake_case keys, without those in lists.
 type Entries<'i, 's> = BTreeMap<Vec<String>, &'i MapEntry<'s>>;
 
-/// Where the values of a definition are from; nothing where there is no such definition. `settings` are those of the
-/// same environment.
+/// Where the values of a definition come from; `None` where the definition does not exist. `settings` are those of
+/// the same environment.
 pub fn definition(loaded: &Loaded, key: &Key, settings: &[ExplainedSetting]) -> Option<ExplainedDefinition> {
     if let Some(place) = loaded.removed.get(key) {
         return Some(ExplainedDefinition { key: key.clone(), removed: Some(place.clone()), values: Vec::new() });
@@ -129,9 +129,9 @@ struct Explainer<'e, 'i, 's> {
     settings: &'e [ExplainedSetting],
     endpoint: &'e Object,
     wire: Json,
-    /// What is written, with all overlays and without variables.
+    /// The entries with all overlays applied, before variables are substituted.
     raw: Entries<'i, 's>,
-    /// The definition and its overlays, each by itself.
+    /// The definition and its overlays, each separately.
     documents: Vec<Entries<'i, 's>>,
 }
 
@@ -148,7 +148,7 @@ impl Explainer<'_, '_, '_> {
         values
     }
 
-    /// Values that are not there: fields that no document sets, and what an overlay sets back.
+    /// The paths of absent values: fields that no document sets, and values that an overlay resets.
     fn absent(&self, effective: &Entries<'_, '_>) -> BTreeSet<Vec<String>> {
         let (fixed, kind) = (self.fixed(), self.endpoint.key.kind);
         let nulls = self.documents.iter().skip(1).flatten().filter(|(_, entry)| entry.item.is_null());
@@ -161,7 +161,7 @@ impl Explainer<'_, '_, '_> {
         fixed.chain(set_back).filter(|path| !is_there(path)).collect()
     }
 
-    /// Whether another option of an exclusive group is in force than the one that a path is below.
+    /// Whether a path is below an option of an exclusive group that another option replaces.
     fn is_dropped(&self, effective: &Entries<'_, '_>, path: &[String]) -> bool {
         let above = path.split_last().map_or(path, |(_, above)| above);
         Level::rivals(self.endpoint.key.kind, above).any(|rival| effective.contains_key(&rival))
@@ -178,7 +178,7 @@ impl Explainer<'_, '_, '_> {
         let place = entry.key_at.location();
         let is_overlay = self.loaded.filter().is_overlay(&place.file);
         let mut replaced = Vec::new();
-        // An overlay names the definition and changes nothing by that.
+        // An overlay repeats the name of the definition, which changes nothing.
         if !matches!(path, [metadata, name] if metadata == "metadata" && (name == "name" || name == "namespace")) {
             replaced = self.replaced(path, Some(&place));
             replaced.extend(self.rivals(path));
@@ -193,7 +193,7 @@ impl Explainer<'_, '_, '_> {
         }
     }
 
-    /// A value that is absent; nothing where that is nobody's doing and nothing's default.
+    /// An absent value; `None` where the field has no fixed default and no overlay removed a value.
     fn default(&self, path: Vec<String>) -> Option<ExplainedValue> {
         let set_back = |entries: &Entries<'_, '_>| {
             let mut above = (1..=path.len()).filter_map(|length| entries.get(&path[..length]));
@@ -206,7 +206,7 @@ impl Explainer<'_, '_, '_> {
         (is_fixed || !replaced.is_empty()).then(|| ExplainedValue {
             value: self.value(&path),
             source: if is_kept { ValueSource::Unnamed } else { ValueSource::Default },
-            // Setting back what nobody sets changes nothing.
+            // Resetting a value that is not set changes nothing.
             place: place.filter(|_| !replaced.is_empty()),
             variables: Vec::new(),
             replaced,
@@ -228,7 +228,7 @@ impl Explainer<'_, '_, '_> {
         }
     }
 
-    /// What the documents set at a path or below it, but for what is in force.
+    /// The values that the documents set at a path or below it, except for the effective one.
     fn replaced(&self, path: &[String], in_force: Option<&SourceLocation>) -> Vec<ReplacedValue> {
         let (mut replaced, kind) = (Vec::new(), self.endpoint.key.kind);
         for document in self.documents.iter().rev() {
@@ -240,13 +240,13 @@ impl Explainer<'_, '_, '_> {
         replaced
     }
 
-    /// What the documents set in the other options of the exclusive groups that a path chooses from.
+    /// The values that the documents set in other options of the exclusive groups that a path chooses from.
     fn rivals(&self, path: &[String]) -> Vec<ReplacedValue> {
         Level::rivals(self.endpoint.key.kind, path).flat_map(|rival| self.replaced(&rival, None)).collect()
     }
 
     fn variables(&self, path: &[String]) -> Vec<ExplainedVariable> {
-        // A variable may give a whole mapping.
+        // The value of a variable may be a whole mapping.
         let mut paths = (1..=path.len()).rev().map(|length| &path[..length]);
         let written = paths.find_map(|path| Some((path, self.raw.get(path)?)));
         let mut names = Vec::new();
@@ -271,14 +271,14 @@ fn is_secret(kind: KindName, path: &[String]) -> bool {
     matches!(Level::at(kind, path), Level::Secret)
 }
 
-/// Whether an entry is a value and no mapping of values: a scalar, a list, an option without fields, one label, a secret.
+/// Whether an entry is a value, not a mapping of values: a scalar, a list, an option without fields, a label, a secret.
 fn is_value(kind: KindName, path: &[String], entry: &MapEntry<'_>) -> bool {
     let is_one = match Level::at(kind, path) {
         Level::Unknown => return false,
-        // What is in a secret is a part of it.
+        // Entries inside of a secret are a part of it.
         Level::Secret if is_secret(kind, &path[..path.len() - 1]) => return false,
         Level::Value | Level::Empty | Level::Secret => true,
-        // Labels that are none change none.
+        // An empty mapping of labels changes nothing.
         Level::Several(_) if path.len() == 2 => false,
         Level::Object(_) | Level::Metadata | Level::Message(_) | Level::Several(_) => entry.item.entries().is_empty(),
     };
@@ -305,14 +305,14 @@ fn replaced_value(kind: KindName, path: &[String], entry: &MapEntry<'_>) -> Repl
     let written = match entry.item.text() {
         _ if is_secret(kind, path) => NOT_SHOWN.to_owned(),
         Some(text) => text.to_owned(),
-        // A list of another kind may have a secret in it.
+        // A list in an object of another kind may contain a secret.
         None if slice.contains('\n') || !kind.is_endpoint() => entry.item.kind().to_owned(),
         None => slice.to_owned(),
     };
     ReplacedValue { path: path.to_vec(), written, place: entry.key_at.location() }
 }
 
-/// The variables in an item, but those at the place of a secret: their values are one.
+/// The variables in an item, except where the item is a secret: their values are secret too.
 fn collect_names(item: &Item<'_>, level: Level, names: &mut Vec<String>) {
     if matches!(level, Level::Secret) {
         return;

@@ -1,5 +1,5 @@
-//! The reader without places: a file's documents straight into the values that the description of their kind gives them. It
-//! answers only where it sees everything that the careful reader would see, and gives up at the first doubt.
+//! The reader without places: decodes the documents of a file directly by the description of their kind. It succeeds
+//! only where the careful reader would read the same without a problem, and gives up at the first doubt.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::text::{Language, SourceText};
 use crate::kind::KindName;
 use crate::model::{Json, WireMetadata};
 
-/// Documents of one file.
+/// The most documents of one file.
 pub(super) const MOST_DOCUMENTS: usize = 20_000;
 
 /// A document as it is written.
@@ -24,7 +24,7 @@ pub(super) struct PlainDocument {
     pub(super) spec: Json,
 }
 
-/// The documents of a file, `None` where the careful reader has to look.
+/// The documents of a file; `None` where the careful reader has to read it.
 pub(super) fn read(source: &SourceText) -> Option<Vec<PlainDocument>> {
     if is_read_otherwise(source.as_str()) {
         return None;
@@ -33,7 +33,7 @@ pub(super) fn read(source: &SourceText) -> Option<Vec<PlainDocument>> {
         return Some(vec![serde_json::from_str(source.as_str()).ok()?]);
     }
     let mut documents = Vec::new();
-    // The iterator repeats a syntax error for ever, so the first one has to end it.
+    // The iterator repeats a syntax error forever, so the first one has to end it.
     for document in serde_yaml::Deserializer::from_str(source.as_str()) {
         if documents.len() >= MOST_DOCUMENTS {
             return None;
@@ -86,8 +86,8 @@ impl<'de> Visitor<'de> for DocumentVisitor {
     }
 }
 
-/// Whether a text contains a character that the two readers take differently: one that ends a line in YAML 1.1 and not in
-/// YAML 1.2 (U+0085, U+2028, U+2029), or a byte-order mark behind its beginning.
+/// Whether a text contains a character that the two readers interpret differently: one that ends a line in YAML 1.1 but
+/// not in YAML 1.2 (U+0085, U+2028, U+2029), or a byte-order mark after its beginning.
 fn is_read_otherwise(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_one =
@@ -95,7 +95,7 @@ fn is_read_otherwise(text: &str) -> bool {
     memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes).any(is_one)
 }
 
-/// Whether a JSON text is a document of another kind, without building anything of it.
+/// Whether a JSON text is a document of another kind, without building a tree of it.
 pub(super) fn is_other_kind(text: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct PlainHead {

@@ -1,5 +1,5 @@
-//! Reads the fields of a mapping one by one, remembers which were asked for, and reports what is
-//! wrong with each and which keys are unknown. The readers of definitions and settings use it.
+//! Reads the fields of a mapping one by one, remembers which ones were read, and reports problems with
+//! each and unknown keys. The readers of definitions and settings use it.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use super::tree::TextStyle;
 use crate::kind::{self, Field, Flag, KindName, Message, camel, snake};
 use crate::model::Segment;
 
-/// Keys under which people write a secret into settings, which have none.
+/// Keys with which users try to put a secret into settings, which do not contain secrets.
 const SECRETS: [&str; 4] = ["api_key", "api_token", "password", "token"];
 
-/// Where it belongs instead.
+/// Where a secret belongs instead.
 const NO_SECRET: &str = "no setting contains a secret: put the token in TRUEUP_TOKEN, or in a file for --token-file";
 
-/// What is wrong with a variable in quotes that is to be more than a text.
+/// What is wrong with a quoted variable whose value must not be a text.
 const IN_QUOTES: &str = "in quotes, a variable is a text: write it without, on a line of its own";
 
-/// Unknown keys of one mapping that are reported one by one, each with what is allowed there.
+/// The most unknown keys of one mapping that are reported one by one, each with the allowed ones.
 const MOST_UNKNOWN: usize = 50;
 
-/// Fields of another kind that are listed where one is unknown.
+/// The most allowed fields that the problem of an unknown one lists.
 pub const MOST_ALLOWED: usize = 20;
 
-/// Why a value cannot be read; nothing where that was reported already.
+/// Why a value cannot be read; `None` where that was reported already.
 pub(super) type Fault = Option<Diagnostic>;
 
 /// A problem with the path of the value that it affects, so that problems which only follow are left out.
@@ -37,7 +37,7 @@ pub(super) struct FieldProblem {
     pub(super) path: Vec<Segment>,
 }
 
-/// A value with where it is.
+/// A value and its place.
 #[derive(Clone)]
 pub(super) struct Place<'i, 's> {
     pub(super) item: &'i Item<'s>,
@@ -46,7 +46,7 @@ pub(super) struct Place<'i, 's> {
 }
 
 impl<'i, 's> Place<'i, 's> {
-    /// That of a whole document.
+    /// The place of a whole document.
     pub(super) fn root(item: &'i Item<'s>) -> Self {
         Self { item, at: item.span, path: Vec::new() }
     }
@@ -55,30 +55,30 @@ impl<'i, 's> Place<'i, 's> {
         Self { item: &entry.item, at: entry.value_at(), path }
     }
 
-    /// That of an entry of it, whose key is free.
+    /// The place of an entry below this one, whose key the user chooses.
     pub(super) fn entry(&self, entry: &'i MapEntry<'s>) -> Self {
         Self::of(entry, self.join(Segment::Key(entry.key.clone().into_owned().into())))
     }
 
-    /// That of an item of it.
+    /// The place of an item below this one.
     pub(super) fn item(&self, index: usize, item: &'i Item<'s>) -> Self {
         let at = if item.span.is_empty() { self.at } else { first_line(item) };
         Self { item, at, path: self.join(index) }
     }
 
-    /// The path of a part of it.
+    /// The path of a part of the value.
     pub(super) fn join(&self, segment: impl Into<Segment>) -> Vec<Segment> {
         let mut path = self.path.clone();
         path.push(segment.into());
         path
     }
 
-    /// The key that it is known by.
+    /// The nearest key, which names the value in messages.
     pub(super) fn name(&self) -> &str {
         self.path.iter().rev().find_map(Segment::key).unwrap_or("the document")
     }
 
-    /// Why it is not what is wanted.
+    /// The problem that it has another type than the wanted one.
     pub(super) fn wrong(&self, wanted: &str) -> Fault {
         let Self { item, at, .. } = self;
         if let Value::Refused = item.value {
@@ -150,12 +150,12 @@ impl<'i, 's> Place<'i, 's> {
     }
 }
 
-/// What a reader of fields knows and collects.
+/// What readers of fields share: the kind, and the problems found so far.
 #[derive(Debug)]
 pub(super) struct Decoder {
     pub(super) faults: Vec<FieldProblem>,
-    /// The kind of the object, whose description says where an unknown key belongs, and may be older than it. Its keys are
-    /// also read in the `camelCase` that the vendor's tool prints; settings have no kind.
+    /// The kind of the object. Its description shows where an unknown key belongs, and may be older than the key. Keys
+    /// may also be in the `camelCase` that the vendor's tool prints. Settings have no kind.
     kind: Option<KindName>,
 }
 
@@ -164,7 +164,7 @@ impl Decoder {
         Self { faults: Vec::new(), kind }
     }
 
-    /// The key of the mapping that an unknown key of `place` belongs under: below that place, or else anywhere in the spec.
+    /// The key of the mapping that an unknown key of `place` belongs under: below that place, else in the spec.
     fn home(&self, place: &Place<'_, '_>, key: &str) -> Option<&'static str> {
         let kind = self.kind?.kind();
         let is_given =
@@ -172,7 +172,7 @@ impl Decoder {
         let below = || kind.home(place.path.iter().filter_map(Segment::key), key, is_given);
         let home = match kind::metadata().field(key) {
             Some(_) if place.path.len() < 2 => Some("metadata"),
-            // Far below, a `name` is that of something else.
+            // Far below, a `name` is not the name of the object.
             Some(_) => below(),
             None => below().or_else(|| kind.home(["spec"], key, is_given)),
         };
@@ -188,13 +188,13 @@ impl Decoder {
         self.faults.iter().any(|fault| fault.path.starts_with(path))
     }
 
-    /// What was read of a value; what is wrong with it is a fault.
+    /// Returns the value that was read, or records the fault.
     pub(super) fn take<T>(&mut self, place: &Place<'_, '_>, read: Result<T, Fault>) -> Option<T> {
         read.map_err(|fault| self.fault(&place.path, fault)).ok()
     }
 }
 
-/// Whether versions of YAML read another number in it.
+/// Whether versions of YAML disagree about the number.
 fn has_leading_zero(text: &str) -> bool {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -235,7 +235,7 @@ pub(super) struct Fields<'i, 's, 'd> {
 }
 
 impl<'i, 's, 'd> Fields<'i, 's, 'd> {
-    /// The fields of what is at `place`, `None` and a problem where that is not a mapping.
+    /// The fields of the mapping at `place`; `None` and a problem where it is not a mapping.
     pub(super) fn open(decoder: &'d mut Decoder, place: Place<'i, 's>) -> Option<Self> {
         let entries = decoder.take(&place, place.entries())?;
         Some(Self { decoder, known: Vec::new(), taken: vec![false; entries.len()], place })
@@ -262,7 +262,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         found
     }
 
-    /// The fields of a message that are written, in the order of the text.
+    /// The written fields of a message, in the order of the text.
     pub(super) fn described(&mut self, message: &'static Message) -> Vec<(&'static Field, &'i MapEntry<'s>)> {
         let mut written: Vec<(&Field, &'i MapEntry<'s>)> = Vec::with_capacity(self.taken.len());
         for (at, entry) in self.place.item.entries().iter().enumerate() {
@@ -274,7 +274,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
             }
         }
         if self.taken.contains(&false) {
-            // What only the service writes is not offered to somebody who misspelt another field.
+            // Fields that only the service writes are not suggested for a misspelt field.
             let offered = message.fields.iter().filter(|field| !field.is(Flag::ReadOnly));
             self.known = offered.map(|field| field.name).collect();
         }
@@ -308,7 +308,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         self.decoder.take(&place, place.boolean())
     }
 
-    /// A mapping of texts whose keys are free; `null` is kept as absence.
+    /// A mapping of texts whose keys users choose; a `null` value becomes `None`.
     pub(super) fn map(&mut self, name: &'static str) -> Option<BTreeMap<String, Option<String>>> {
         let place = self.given_at(name)?;
         let entries = self.decoder.take(&place, place.entries())?;
@@ -323,13 +323,13 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         Some(entries.iter().filter_map(text).collect())
     }
 
-    /// Every entry, for a mapping whose keys are names; nothing of it is unknown afterwards.
+    /// Every entry of a mapping whose keys users choose; none of them is reported as unknown.
     pub(super) fn named(&mut self) -> &'i [MapEntry<'s>] {
         self.taken.fill(true);
         self.place.item.entries()
     }
 
-    /// Takes the entries that were not asked for and `may_be` there, by their names in snake case.
+    /// Takes the remaining entries whose names in snake case satisfy `may_be`.
     pub(super) fn others(&mut self, may_be: impl Fn(&str) -> bool) -> BTreeMap<String, &'i MapEntry<'s>> {
         let mut others = BTreeMap::new();
         for (entry, taken) in self.place.item.entries().iter().zip(&mut self.taken).filter(|(_, taken)| !**taken) {
@@ -345,12 +345,12 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     /// Takes an entry without reading it.
     pub(super) fn skip(&mut self, name: &'static str) -> Option<&'i MapEntry<'s>> {
         let found = self.entry(name);
-        // It is not offered to somebody who misspelt another field.
+        // It is not suggested for a misspelt field.
         self.known.pop();
         found
     }
 
-    /// Reports what was not asked for.
+    /// Reports the entries that were not taken.
     pub(super) fn finish(self) {
         let entries = self.place.item.entries().iter().zip(&self.taken);
         let mut unknown = entries.filter(|(_, taken)| !**taken).map(|(entry, _)| entry);
@@ -403,7 +403,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     }
 }
 
-/// An item of a list is pointed at by its first line.
+/// The first line of an item, which marks the item in messages.
 pub(super) fn first_line<'s>(item: &Item<'s>) -> TextSpan<'s> {
     let range = item.span.range();
     let end = item.span.slice().find('\n').map_or(range.end, |end| range.start + end);

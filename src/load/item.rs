@@ -1,5 +1,5 @@
-//! A document with its aliases followed and its merge keys applied: the values that a decoder reads,
-//! each with the place where it is written and how it got there.
+//! A document with its aliases resolved and its merge keys applied: the values that a decoder reads,
+//! each with the place where it is written and its origin.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,11 +11,11 @@ use super::tree::{AliasTarget, NodeId, NodeShape, TextStyle, Tree};
 use crate::kind::{self, KindName};
 use crate::model::{Json, SourceLocation};
 
-/// Values of one document after every alias is followed.
+/// The most values of one document with all aliases resolved.
 const MOST_ITEMS: usize = 200_000;
-/// Bytes of all texts of it, every alias followed.
+/// The most bytes of all its texts with all aliases resolved.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
-/// Levels after every alias is followed.
+/// The most levels with all aliases resolved.
 const DEEPEST: usize = 64;
 
 /// A place in a text.
@@ -54,7 +54,7 @@ impl<'s> TextSpan<'s> {
     }
 }
 
-/// How a value got where it is read.
+/// How a value got to the place where it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueOrigin {
     /// It is written there.
@@ -63,9 +63,9 @@ pub enum ValueOrigin {
     Anchored,
     /// An alias names it.
     Alias,
-    /// A merge key brought it.
+    /// It comes from a merge key.
     Merged,
-    /// A variable is in it.
+    /// It contains a variable.
     Variable,
 }
 
@@ -84,7 +84,7 @@ pub(super) enum Value<'s> {
     Text(Cow<'s, str>, TextStyle),
     List(Vec<Item<'s>>),
     Map(Vec<MapEntry<'s>>),
-    /// The value was refused already, so no further problem of it is reported.
+    /// A problem of the value was reported already, so no further one is.
     Refused,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct MapEntry<'s> {
 }
 
 impl<'s> MapEntry<'s> {
-    /// Where to point for the value: an empty or long one is shown by its key.
+    /// The place that marks the value: an empty or long one is marked by its key.
     pub(super) fn value_at(&self) -> TextSpan<'s> {
         if self.item.compact && !self.item.span.is_empty() { self.item.span } else { self.key_at }
     }
@@ -122,12 +122,12 @@ impl<'s> Item<'s> {
         }
     }
 
-    /// The value of `key`, `null` counting as absent.
+    /// The value of `key`; `null` counts as absent.
     pub(super) fn get(&self, key: &str) -> Option<&Item<'s>> {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.item).filter(|item| !item.is_null())
     }
 
-    /// The entries in it, at any depth of its mappings, that are `null`.
+    /// Visits the entries that are `null`, at any depth of its mappings.
     pub(super) fn each_null(&self, take: &mut dyn FnMut(&MapEntry<'s>)) {
         for entry in self.entries() {
             if entry.item.is_null() {
@@ -137,7 +137,7 @@ impl<'s> Item<'s> {
         }
     }
 
-    /// The values in it, itself included.
+    /// The number of values in it, including itself.
     pub(super) fn size(&self) -> usize {
         1 + match &self.value {
             Value::Text(..) | Value::Refused => 0,
@@ -153,7 +153,7 @@ impl<'s> Item<'s> {
         }
     }
 
-    /// The kind of a document of another kind than endpoint.
+    /// The kind of a document, unless it is an endpoint.
     pub(super) fn described(&self) -> Option<KindName> {
         self.get("kind")?.text().and_then(KindName::find).filter(|kind| !kind.is_endpoint())
     }
@@ -166,7 +166,7 @@ impl<'s> Item<'s> {
         Some(format!("{kind}{}/{}", part("namespace")?, part("name")?))
     }
 
-    /// What it is, for messages.
+    /// Its type, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Text(..) if self.is_null() => "null",
@@ -178,7 +178,7 @@ impl<'s> Item<'s> {
         }
     }
 
-    /// Lets everything in it look as if it were written at `at`.
+    /// Gives every value in it the place `at`.
     pub(super) fn moved(mut self, at: TextSpan<'s>, origin: ValueOrigin) -> Self {
         self.span = at;
         self.origin = origin;
@@ -202,11 +202,11 @@ pub(super) fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
-/// The document's value, `None` where it is empty or cannot be read on.
+/// The document's value; `None` where it is empty or too large.
 pub(super) fn resolve<'s>(tree: &Tree<'s>, source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
     let mut resolver = Resolver { tree, source, problems, items: 0, bytes: 0, reported: false };
     let item = resolver.item(tree.root?, 0, ValueOrigin::Written);
-    // A part of a document would only be reported as incomplete.
+    // An incomplete document would only cause further problems.
     item.filter(|_| !resolver.reported)
 }
 
@@ -224,7 +224,7 @@ impl<'s> Resolver<'_, 's, '_> {
         TextSpan::new(self.source, &self.tree.node(id).range)
     }
 
-    /// Whether there is room for one more value at this depth; a document without is given up.
+    /// Whether one more value fits into the limits at this depth; the first that does not fit is reported.
     fn room(&mut self, id: NodeId, depth: usize) -> bool {
         self.items += 1;
         if let NodeShape::Scalar { text, .. } = &self.tree.node(id).shape {
@@ -256,7 +256,7 @@ impl<'s> Resolver<'_, 's, '_> {
             NodeShape::Alias { target: AliasTarget::Node(target) } => {
                 let origin = if origin == ValueOrigin::Merged { origin } else { ValueOrigin::Alias };
                 let item = self.item(*target, depth + 1, origin)?;
-                // The alias is the place: what it names may be far away.
+                // The place is that of the alias: its anchor may be far away.
                 return Some(Item { span: at, compact: true, ..item });
             }
             NodeShape::Alias { target: AliasTarget::Around } => {
@@ -316,7 +316,7 @@ impl<'s> Resolver<'_, 's, '_> {
         entries
     }
 
-    /// What is wrong with a plain key: there is none, or in `{port:80}` its value is a part of it.
+    /// What is wrong with a plain key: it is missing, or its value was read as part of it, as in `{port:80}`.
     fn not_a_key(&self, key: &str, at: TextSpan<'s>, value: NodeId) -> Option<Diagnostic> {
         if at.is_empty() {
             return Some(at.error("a key is missing before the `:`", "here"));
@@ -327,7 +327,7 @@ impl<'s> Resolver<'_, 's, '_> {
         (!is_written && key.contains(':')).then(problem)
     }
 
-    /// Adds what a merge key names; what is there already stays, and of several the first wins.
+    /// Adds the entries that a merge key names; existing entries stay, and the first of several mappings wins.
     fn merge(
         &mut self,
         entries: &mut Vec<MapEntry<'s>>,
@@ -341,7 +341,7 @@ impl<'s> Resolver<'_, 's, '_> {
             Value::List(items) => items.into_iter().map(|item| item.value).collect(),
             value => vec![value],
         };
-        // What is refused is reported already, such as an alias without an anchor.
+        // A refused value, such as an alias without an anchor, was reported already.
         if values.iter().any(|value| !matches!(value, Value::Map(_) | Value::Refused)) {
             self.problems.push(span.error("`<<` merges a mapping or a list of mappings", "no mapping here"));
             return;
@@ -355,7 +355,7 @@ impl<'s> Resolver<'_, 's, '_> {
     }
 }
 
-/// A value as JSON, typed as YAML reads it, without the keys that are set to nothing.
+/// A value as JSON, typed as YAML reads it, without the keys that are null.
 pub(super) fn json(item: &Item<'_>) -> Json {
     match &item.value {
         Value::Text(text, TextStyle::Plain) => match serde_yaml::from_str(text) {
@@ -368,7 +368,7 @@ pub(super) fn json(item: &Item<'_>) -> Json {
             let set = entries.iter().filter(|entry| !entry.item.is_null());
             set.map(|entry| (entry.key.to_string(), json(&entry.item))).collect()
         }
-        // A variable of another environment is as it is written.
+        // The text as written, such as a variable of another environment.
         Value::Refused => Json::from(item.span.slice()),
     }
 }

@@ -1,5 +1,5 @@
-//! Which objects the files of another time or place define, by their texts alone, whatever the settings were that they were
-//! loaded with. Each file is parsed at most once, and only where a name in it is asked for.
+//! Finds which objects the files of another time or place define, from their texts alone, independent of the settings
+//! that they were loaded with. Each file is parsed at most once, and only to look for a name that may be in it.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,20 +17,20 @@ use crate::file::{self, limit};
 use crate::kind::KindName;
 use crate::model::{Key, Name, Namespace};
 
-/// What a document names.
+/// The object that a document names.
 enum Named {
-    /// Nothing: it is no definition.
+    /// None: the document is not a definition.
     Nothing,
-    /// What an overlay removes.
+    /// The object that an overlay removes.
     Removed,
     Key(Key),
-    /// A namespace and a name, of which a variable or an unknown kind leaves something open.
+    /// A namespace and a name that are not exact, because of a variable or an unknown kind.
     Pattern {
         kind: Option<KindName>,
         namespace: String,
         name: String,
     },
-    /// What a merged mapping or a wrong name says.
+    /// Unknown: its names come from a merge key or are not valid.
     Unknown,
 }
 
@@ -67,7 +67,7 @@ impl Named {
     }
 }
 
-/// What the documents of a file name; nothing where anything in it cannot be read.
+/// The objects that the documents of a file name; `None` where any part of it cannot be read.
 fn named(path: &str, bytes: &[u8]) -> Option<Vec<Named>> {
     let source = SourceText::new(&path.into(), bytes.to_vec()).ok()?;
     if source.language() == Language::Json {
@@ -84,15 +84,15 @@ fn named(path: &str, bytes: &[u8]) -> Option<Vec<Named>> {
     Some(named)
 }
 
-/// What files name.
+/// The objects that a file names.
 #[derive(Debug, Default)]
 struct NamedKeys {
     keys: BTreeSet<Key>,
-    /// By the name, where no variable leaves that open; else by nothing.
+    /// By the name where it contains no variable, else by the empty text.
     patterns: BTreeMap<String, Vec<(Option<KindName>, String, String)>>,
-    /// They may name anything.
+    /// The file may name any object.
     is_unknown: bool,
-    /// Other documents than definitions are among them.
+    /// The file has documents other than definitions.
     has_others: bool,
 }
 
@@ -114,14 +114,14 @@ impl NamedKeys {
         found
     }
 
-    /// The names of all that it names; nothing where those are not known.
+    /// The names of all objects that it names; `None` where they are not all known.
     fn names(&self) -> Option<impl Iterator<Item = &str>> {
         let is_known = !self.is_unknown && !self.patterns.contains_key("");
         let keys = self.keys.iter().map(|key| key.name.as_str());
         is_known.then(|| keys.chain(self.patterns.keys().map(String::as_str)))
     }
 
-    /// Whether the files define a key; nothing where their texts alone do not show it.
+    /// Whether the file defines a key; `None` where its text alone does not show it.
     fn defines(&self, key: &Key) -> Option<bool> {
         let can_be = |(kind, namespace, name): &(Option<KindName>, String, String)| {
             let is_kind = kind.is_none_or(|kind| kind == key.kind);
@@ -135,20 +135,20 @@ impl NamedKeys {
     }
 }
 
-/// Keys that are looked for in texts.
+/// Keys to search for in texts.
 pub struct WantedKeys<'k> {
     by_name: HashMap<&'k str, Vec<&'k Key>>,
 }
 
 impl<'k> WantedKeys<'k> {
-    /// These keys.
+    /// Searches for these keys.
     pub fn new(keys: impl IntoIterator<Item = &'k Key>) -> Self {
         let mut by_name: HashMap<&str, Vec<&Key>> = HashMap::new();
         keys.into_iter().for_each(|key| by_name.entry(key.name.as_str()).or_default().push(key));
         Self { by_name }
     }
 
-    /// Those that a file defines (`true`), or may define where its text alone does not show it (`false`).
+    /// The keys that a file defines (`true`), and those that it may define as far as its text shows (`false`).
     pub fn defined_in(&self, path: &str, bytes: &[u8]) -> BTreeMap<&'k Key, bool> {
         let is_open = is_open(bytes);
         let written: BTreeSet<&str> = words(bytes).filter(|word| self.by_name.contains_key(word)).collect();
@@ -169,31 +169,31 @@ impl<'k> WantedKeys<'k> {
     }
 }
 
-/// What the files of a directory may define, for many questions.
+/// The objects that the files of a directory may define, for many queries.
 #[derive(Debug)]
 pub struct DirectoryKeys {
-    /// Each file with its text, where it can be read, and what that names once it is asked.
+    /// Each file with its text, if it can be read, and the objects that it names, computed on demand.
     files: Vec<(String, Option<Vec<u8>>, OnceCell<NamedKeys>)>,
 }
 
 impl DirectoryKeys {
-    /// Reads those of the files below a directory.
+    /// Reads the files of a stack below a directory.
     pub fn read(directory: &Path, files: &StackFiles) -> Self {
         let file = |path: Arc<str>| {
-            // What a link leads to that cannot be followed, or a tree that is too large, may define anything.
+            // A file that cannot be read, such as through a broken link, may define anything.
             let bytes = file::read(&directory.join(&*path), limit::DEFINITIONS).ok();
             (path.to_string(), bytes, OnceCell::new())
         };
         Self { files: files.loaded(directory).into_iter().map(file).collect() }
     }
 
-    /// Whether a file may define the key: it does, or it cannot be read, or only a load shows it.
+    /// Whether a file may define the key: it does, or it cannot be read, or only a load can decide it.
     pub fn may_define(&self, key: &Key) -> bool {
         self.any(key, false)
     }
 
-    /// The same of a stack that does not load: then another document than a definition may be meant as one, with a mistake in
-    /// its first keys, and so may what is encrypted.
+    /// The same for a stack that does not load: a document that is not a definition may be meant as one, with a mistake
+    /// in its first keys, and an encrypted file may be one too.
     pub fn may_be_meant_to_define(&self, key: &Key) -> bool {
         self.any(key, true)
     }
@@ -207,13 +207,13 @@ impl DirectoryKeys {
         })
     }
 
-    /// Whether a file that can be read may name the key, as one that refers to its object does.
+    /// Whether a readable file may contain the name of the key, for example in a reference to its object.
     pub fn may_name(&self, key: &Key) -> bool {
         self.files.iter().any(|(_, bytes, _)| bytes.as_ref().is_some_and(|bytes| may_name(bytes, key)))
     }
 }
 
-/// A file that cannot be parsed, and may define what it names.
+/// A file that cannot be parsed, and may define any object that it mentions.
 #[derive(Debug)]
 pub struct UnparsedFile {
     /// Its path.
@@ -227,42 +227,42 @@ impl UnparsedFile {
         Self { path, words: words(bytes).map(str::to_owned).collect() }
     }
 
-    /// Whether it has the name and the namespace of a key.
+    /// Whether it contains the name and the namespace of a key.
     pub fn mentions(&self, key: &Key) -> bool {
         [key.name.as_str(), key.namespace.as_str()].into_iter().all(|part| self.words.contains(part))
     }
 }
 
-/// Whether a text may have the name of a key.
+/// Whether a text may contain the name of a key.
 fn may_name(text: &[u8], key: &Key) -> bool {
     is_open(text) || memchr::memmem::find(text, key.name.as_str().as_bytes()).is_some()
 }
 
-/// Whether a name in a text can be written with escapes, variables or, as in UTF-16, zeros.
+/// Whether names in a text may be written with escapes, variables or, as in UTF-16, zero bytes.
 fn is_open(text: &[u8]) -> bool {
     memchr::memchr2(b'\\', 0, text).is_some() || memchr::memmem::find(text, b"${").is_some()
 }
 
-/// Whether a file is in another place or encrypted here, so that no name in it can be read.
+/// Whether the content of a file is elsewhere (Git LFS) or encrypted, so that its names cannot be read.
 fn is_opaque(text: &[u8]) -> bool {
     let is_sealed = || memchr::memmem::find(text, b"ENC[AES256_GCM,").is_some();
     text.starts_with(b"version https://git-lfs") || std::str::from_utf8(text).is_err() || is_sealed()
 }
 
-/// The parts of a text that can be names, whole.
+/// The parts of a text that can be whole names.
 fn words(text: &[u8]) -> impl Iterator<Item = &str> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     let words = text.split(move |byte| !is_part(byte)).filter(|word| !word.is_empty());
     words.filter_map(|word| std::str::from_utf8(word).ok())
 }
 
-/// Whether a file defines something, by its text alone.
+/// Whether a file defines any object, by its text alone.
 pub fn is_definitions(path: &str, bytes: &[u8]) -> bool {
     let is_definition = |named: &Named| matches!(named, Named::Key(_) | Named::Pattern { .. });
     named(path, bytes).is_some_and(|named| named.iter().any(is_definition))
 }
 
-/// Whether a file has a document beside the definition of a key: of another object, or what an overlay removes; nothing
+/// Whether a file has another document beside the definition of a key, such as another definition or a removal; `None`
 /// where its text alone does not show it.
 pub fn has_others(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
     let is_other = |named: &Named| match named {
@@ -277,7 +277,7 @@ pub fn has_others(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
     }
 }
 
-/// The kinds that a file defines, by its text alone; nothing where it cannot be parsed.
+/// The kinds that a file defines, by its text alone; `None` where it cannot be parsed.
 pub fn defined_kinds(path: &str, bytes: &[u8]) -> Option<BTreeSet<KindName>> {
     let kind = |named| match named {
         Named::Key(key) => Some(key.kind),

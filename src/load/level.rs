@@ -1,5 +1,5 @@
-//! What is known of one level of a document, by the description of its kind: which keys are free, and which of them exclude each
-//! other.
+//! What the description of a kind says about one level of a document: which keys users choose, and which keys exclude
+//! each other.
 
 use std::borrow::Cow;
 
@@ -14,15 +14,15 @@ pub(super) enum Level {
     Metadata,
     /// A mapping with the fields of a message.
     Message(&'static Message),
-    /// A list or a map: what its items or values are is said of its field.
+    /// A list or a map; its field describes the items or values.
     Several(&'static Field),
     /// An option without fields.
     Empty,
     /// A secret, however it is written.
     Secret,
-    /// A value without keys of its own, or with free ones.
+    /// A value without described keys.
     Value,
-    /// Something of which nothing is known.
+    /// A value that the description does not have.
     Unknown,
 }
 
@@ -32,7 +32,7 @@ impl Level {
         Level::Object(kind.unwrap_or_default())
     }
 
-    /// The level at a path of a document of this kind, items of lists by their number.
+    /// The level at a path of a document of this kind; an item of a list has its number as key.
     pub(super) fn at(kind: KindName, path: &[String]) -> Self {
         path.iter().fold(Level::Object(kind), |level, key| level.below(key))
     }
@@ -59,7 +59,7 @@ impl Level {
         })
     }
 
-    /// Whether it is of messages with something that no answer shows, such as a secret.
+    /// Whether its messages have a field that responses of the service never show, such as a secret.
     pub(super) fn hides(self) -> bool {
         match self {
             Level::Message(message) => message.hides(),
@@ -68,7 +68,7 @@ impl Level {
         }
     }
 
-    /// Whether a key in snake case may be written here, or nothing says that it may not.
+    /// Whether a key in snake case may be written here: the level has it, or has no description.
     pub(super) fn knows(self, key: &str) -> bool {
         match self {
             Level::Object(_) => matches!(key, "kind" | "metadata" | "spec"),
@@ -96,19 +96,19 @@ impl Level {
         }
     }
 
-    /// The keys of which one excludes the others, where this key is one of them.
+    /// The options of the exclusive group that this key belongs to; empty where it belongs to none.
     pub(super) fn options(self, key: &str) -> &'static [&'static str] {
         let Level::Message(message) = self else { return &[] };
         message.options(key)
     }
 
-    /// The option that a group has where none is written, where this key is one of its options.
+    /// The default option of the group that this key belongs to.
     pub(super) fn default_option(self, key: &str) -> Option<&'static str> {
         let Level::Message(message) = self else { return None };
         message.group_of(key).and_then(|group| group.default)
     }
 
-    /// A key as the API writes it; those of labels, annotations and maps are free.
+    /// A key as the API writes it; keys of labels, annotations and maps stay unchanged.
     pub(super) fn spelled(self, key: &str) -> Cow<'_, str> {
         match self {
             Level::Several(_) => key.into(),

@@ -1,5 +1,5 @@
-//! A stack as it was loaded: settings, definitions, notes, and where its files came from, so that places
-//! can be looked up later.
+//! A stack as it was loaded: settings, definitions, notes, and the origin of its files, so that places can
+//! be found later.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use super::source::{FileFilter, FileOrigin, StackFile};
 use crate::kind::KindName;
 use crate::model::{Desired, Key, Namespace, SourceLocation, gathered};
 
-/// A stack, loaded whole.
+/// A fully loaded stack.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// Its settings.
@@ -23,11 +23,11 @@ pub struct Loaded {
     pub stack: StackFile,
     /// Its definitions.
     pub desired: Desired,
-    /// The definitions that an overlay removes, with the places at which it does.
+    /// The definitions that overlays remove, and where they do so.
     pub removed: BTreeMap<Key, SourceLocation>,
-    /// What was read differently from how it was written.
+    /// Notes about values that were read differently from how they were written.
     pub notes: Vec<Diagnostic>,
-    /// The variables of the call that only another one of several stacks, or a base, can use.
+    /// The variables of the call that this stack does not use, but another stack or a base may.
     pub unused: BTreeSet<String>,
     pub(super) origin: Arc<FileOrigin>,
     pub(super) options: LoadOptions,
@@ -57,12 +57,12 @@ impl Loaded {
         gathered(changed.flat_map(|changed| changed.overlays.iter().map(|overlay| (&changed.file, overlay))))
     }
 
-    /// Which of its files are what.
+    /// Classifies its files.
     pub(super) fn filter(&self) -> FileFilter {
         FileFilter::new(&self.config, self.options.environment.as_deref())
     }
 
-    /// What it was loaded with.
+    /// The options that it was loaded with.
     pub fn options(&self) -> &LoadOptions {
         &self.options
     }

@@ -1,6 +1,6 @@
-//! Reads a directory of definitions, whole, and reports every problem of it at once.
-//! A fast reader takes typed values; a careful one, on spans, is the diagnostics and resolves merge
-//! keys, variables and overlays. Files are read in parallel; the order of files never matters.
+//! Reads a whole directory of definitions and reports all its problems at once. A fast reader decodes
+//! typed values; a careful one, which knows places, reports problems and resolves merge keys, variables
+//! and overlays. Files are read in parallel; the order of files never matters.
 
 mod careful;
 pub mod config;
@@ -70,14 +70,14 @@ use variable::Variables;
 use crate::file::{self, Directory};
 use crate::model::{self, Definition, Desired, Key, SealedSecrets, share};
 
-/// Files that a thread takes at a time.
+/// The number of files that a thread takes at a time.
 const STRIDE: usize = 16;
 
-/// Duplicate definitions that are reported with both places.
+/// The most duplicate definitions that are reported with both places.
 const MOST_TWICE: usize = 20;
 
-/// Loads the stack that `path` lies in: the directory with `trueup.yaml`, at `path` or above it,
-/// or `path` itself where there is none. A path below the stack's directory selects and never narrows.
+/// Loads the stack that `path` lies in: the directory with `trueup.yaml`, at `path` or above it, or
+/// `path` itself where there is none. A path below the stack's directory does not narrow what is loaded.
 ///
 /// # Errors
 /// Everything that is wrong in any file.
@@ -85,8 +85,8 @@ pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnosti
     load(on_disk(path, options)?, options)
 }
 
-/// Notes in the options which variables are in secrets of the stack that `path` lies in, in whatever environment, and whatever is
-/// wrong with its files. Without `trueup.yaml` it would be all that is below the path.
+/// Records in the options which variables are in secrets of the stack that `path` lies in, for all environments and
+/// even if its files have problems. Not done without `trueup.yaml`, because that would read everything below the path.
 pub fn note_secrets(path: &Path, options: &LoadOptions) {
     if let Some(origin) = on_disk(path, options).ok().filter(|origin| origin.stack() == StackFile::Found) {
         note_secrets_of(&origin, &config_of(&origin, options, &mut Vec::new()), options);
@@ -131,8 +131,8 @@ pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> 
     Ok(root_of(path, options)?.0)
 }
 
-/// Loads what files in a directory without settings define, whatever else is in it: files of other programs, and stacks.
-/// Beside it the files that cannot be parsed, which may define anything.
+/// Loads the definitions in a directory without settings that may also contain stacks and files of other programs. Also
+/// returns the files that cannot be parsed, which may define anything.
 ///
 /// # Errors
 /// Everything that is wrong in a file that defines something, or a directory that cannot be walked.
@@ -163,8 +163,8 @@ pub fn sources(files: Vec<SourceFile>, options: &LoadOptions) -> Result<Loaded, 
     load(FileOrigin::Memory { files }, options)
 }
 
-/// Why a stack with these settings does not take the file at `path`, relative to its directory, for a file of
-/// definitions, or for a whole object of the chosen environment.
+/// Why a stack with these settings would not read the file at `path`, relative to its directory, as definitions or as
+/// a whole object of the chosen environment.
 pub fn left_out(config: &Config, environment: Option<&str>, path: &str) -> Option<String> {
     let filter = FileFilter::new(config, environment);
     if let Some(overlay) = filter.overlay_of(path).filter(|overlay| config.own_overlay.as_ref() != Some(overlay)) {
@@ -174,7 +174,7 @@ pub fn left_out(config: &Config, environment: Option<&str>, path: &str) -> Optio
     (!is_read).then(|| format!("the settings in trueup.yaml exclude `{path}`"))
 }
 
-/// The settings in the `trueup.yaml` of another time or place, by its bytes; the defaults where there is none.
+/// The settings in the bytes of a `trueup.yaml` from another time or place; the defaults without one.
 ///
 /// # Errors
 /// Everything that is wrong in them.
@@ -191,7 +191,7 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
     // The overlays of every environment are formatted, whichever is chosen.
     let options = LoadOptions { environment: None, ..options.clone() };
     let (given, origin) = (resolved(path)?, on_disk(path, &options)?);
-    // Without its settings, files that they leave out would be written.
+    // Without the settings, files that they exclude would be written.
     let config = sound_config(&origin, &options)?;
     let (directory, mut problems) = (origin.root(), Vec::new());
     let mut files = format::files(&origin, &config, &mut problems);
@@ -206,9 +206,9 @@ pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, D
     Ok(format::Formatted { is_whole, ..format::formatted(&origin, &files, directory)? })
 }
 
-/// The path that a call names, without links.
+/// The path that a call names, with links resolved.
 fn resolved(path: &Path) -> Result<PathBuf, Diagnostic> {
-    // Whoever changes the repository can put a link there.
+    // Anyone who can change the repository can put a link there.
     if let Some(directory) = file::leads_out(path).map_err(|error| unreadable(path, error))? {
         let what = format!("`{}` leads out of `{}` through a symbolic link", path.display(), directory.display());
         return Err(Diagnostic::without_place(what, "give the path that the link leads to"));
@@ -221,7 +221,7 @@ fn unreadable(path: &Path, error: impl std::fmt::Display) -> Diagnostic {
     Diagnostic::without_place(what, "give the directory of the definitions")
 }
 
-/// The files of the stack that a path lies in; without settings, a file is the whole.
+/// The files of the stack that a path lies in; without settings, a path to a file is the only file.
 fn on_disk(path: &Path, options: &LoadOptions) -> Result<FileOrigin, Diagnostic> {
     let (root, stack) = root_of(path, options)?;
     let (directory, whole) = match root.is_dir() {
@@ -250,11 +250,11 @@ fn root_of(path: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), D
         return Ok((root.to_owned(), StackFile::Found));
     }
     for directory in given.ancestors().filter(|directory| directory.is_dir()) {
-        // Whatever it is: what cannot be read is an error, never a stack without settings.
+        // An entry that is not a readable file is an error later, never a stack without settings.
         if file::exists(&directory.join(config::FILE)) {
             return Ok((directory.to_owned(), StackFile::Found));
         }
-        // What lies above a repository is somebody else's.
+        // Directories above the repository do not belong to it.
         if directory.join(".git").exists() {
             break;
         }
@@ -277,7 +277,7 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
     let filter = FileFilter::new(&config, options.environment.as_deref());
     let mut ineffective = Vec::new();
     let files = origin.list(&filter, &mut problems);
-    // What another commit has is as it was.
+    // Files of another commit cannot be fixed, so these checks do not apply to them.
     if let FileOrigin::Disk { directory, .. } = &origin {
         problems.extend(filter.unread_overlays(directory.path(), &files, &settings));
         let (wrong, notes) = filter.unmatched_globs(directory.path(), &files, &settings);
@@ -319,7 +319,7 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
     let is_defined = |key: &Key| definitions.contains_key(key) || removed.contains_key(key);
     let mut found = rules::ignored_in_vain(&config, &settings, is_defined);
     if problems.is_empty() {
-        // An overlay of another environment may use it, too.
+        // An overlay of another environment may use a variable, too.
         let written: LazyCell<BTreeSet<String>, _> = LazyCell::new(|| {
             let every = format::files(&origin, &config, &mut Vec::new());
             let every: BTreeSet<&Arc<str>> = files.iter().chain(&every).collect();
@@ -334,7 +334,7 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
             }
         }
     }
-    // What another commit has is as it was.
+    // As above: not for files of another commit.
     if matches!(origin, FileOrigin::Disk { .. }) {
         let (wrong, in_vain): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.severity == Severity::Error);
         problems.extend(wrong);
@@ -349,7 +349,7 @@ fn load(origin: FileOrigin, options: &LoadOptions) -> Result<Loaded, Diagnostics
     Ok(Loaded { config, root, stack, desired, removed, notes, unused, origin, options })
 }
 
-/// The settings, where nothing is wrong with them.
+/// The settings, or their problems.
 fn sound_config(origin: &FileOrigin, options: &LoadOptions) -> Result<Config, Diagnostics> {
     let mut problems = Vec::new();
     let config = config_of(origin, options, &mut problems);
@@ -369,7 +369,7 @@ fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>)
     let mut read = FileRead::default();
     let text = reader.read(file).and_then(|bytes| Ok(SourceText::new(file, bytes)?));
     let Some(source) = read_or_noted(text, &mut read.problems) else { return read };
-    // What it defined would be deleted. An empty .json file is an error.
+    // The objects that it defined would be deleted. An empty .json file is an error.
     if source.language() != Language::Json
         && let Some(note) = empty(&source, "it defines nothing")
     {
@@ -387,13 +387,13 @@ fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>)
     careful::read(&source, context)
 }
 
-/// A note about a file with nothing in it.
+/// A note about an empty file.
 fn empty(source: &SourceText, label: &str) -> Option<Diagnostic> {
     let is_empty = source.as_str().trim().is_empty();
     is_empty.then(|| Diagnostic::error("the file is empty", source, 0..0, label).into_note())
 }
 
-/// The file's definitions, `None` where the careful reader has to read it.
+/// The file's definitions; `None` where the careful reader has to read it.
 fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Definition>> {
     let documents = fast::read(source)?;
     let mut found = Vec::with_capacity(documents.len());
@@ -454,7 +454,7 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
                 let from = read.problems.len();
                 read.problems.push(overlay.without_base(key, &defined));
                 if let (Err(problems), false) = (examined, overlay.is_about_removal()) {
-                    // What is missing is meant to be in a definition.
+                    // Missing values are expected in the definition.
                     let wrong = problems.into_iter().filter(|problem| !problem.is_about_absence());
                     read.problems.extend(inner.into_iter().chain(wrong));
                 }
@@ -472,7 +472,7 @@ fn unique(
     context: &ReadContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> std::collections::BTreeMap<model::Key, Definition> {
-    // The sort is stable: of one key the first file stays first.
+    // The sort is stable: among equal keys the first file stays first.
     found.sort_by(|a, b| a.endpoint.key.cmp(&b.endpoint.key));
     let same = found.chunk_by(|a, b| a.endpoint.key == b.endpoint.key);
     let twice: Vec<_> = same.flat_map(|same| same[1..].iter().map(|second| (&same[0], second))).collect();

@@ -1,5 +1,5 @@
-//! A document of a definition: its object, or everything that is wrong with it by the description of its kind and by what the
-//! settings of the stack forbid, in one pass with the places. What is written at the position of a secret is in no message.
+//! Reads a document of a definition in one pass: its object, or every problem by the description of its kind and by the
+//! settings of the stack, with places. Messages never contain the text of a secret.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
@@ -16,23 +16,23 @@ use super::suggestion::{did_you_mean, nearest};
 use crate::kind::{self, Field, FieldKind, Flag, Group, KindName, Message, Part, Rule, Unit};
 use crate::model::{self, Json, Name, Object, Problem, SealedSecrets, Segment, WireMetadata};
 
-/// The option of a secret that holds it as it is.
+/// The option of a secret that contains it in clear text.
 const CLEAR: &str = "clear_secret_info";
 /// What to do with a secret in clear text.
 const SEAL_IT: &str = "seal it with the vendor's tool and write it as `blindfold_secret_info`";
-/// Bytes of a text that is shown in the message about it.
+/// The longest text, in bytes, that a message about it shows.
 const LONGEST_SHOWN: usize = 60;
-/// Kinds that are named where any of them may be meant.
+/// The most kinds that a message suggests.
 const MOST_KINDS: usize = 3;
-/// What to do with a file that is none of trueup.
+/// What to do with a file that does not belong to trueup.
 const LEAVE_OUT: &str = "to leave other files out: `files: {exclude: [...]}` in trueup.yaml";
-/// Problems of one document after which its lists and maps are not read on.
+/// The number of problems after which the lists and maps of a document are not read further.
 const MOST_PROBLEMS: usize = 200;
 
-/// Reads a document that is to be a definition.
+/// Reads a document as a definition.
 ///
 /// # Errors
-/// Everything that is wrong with it and is not reported already; nothing of another kind of document.
+/// All its problems that are not reported already; none for documents that are not definitions.
 pub(super) fn examine(root: &Item<'_>, config: &Config) -> Result<Examined, Vec<Diagnostic>> {
     if is_other_kind(root) || matches!(root.value, Written::Refused) {
         return Err(Vec::new());
@@ -52,21 +52,21 @@ pub(super) fn examine(root: &Item<'_>, config: &Config) -> Result<Examined, Vec<
     }
 }
 
-/// Nothing else can be said of a document whose kind is unknown.
+/// The problems with an unknown kind; such a document is not checked further.
 pub(super) fn unknown_kind(root: &Item<'_>) -> Option<Vec<Diagnostic>> {
     let entry = root.entries().iter().find(|entry| entry.key == "kind" && !entry.item.is_null())?;
     let at = entry.value_at();
     let Some(text) = entry.item.text() else {
         let problem = at.error(format!("`kind` is {}", entry.item.kind()), "the name of a kind is needed here");
-        // What was refused is a problem already.
+        // A refused value was reported already.
         return Some(if let Written::Refused = entry.item.value { Vec::new() } else { vec![problem] });
     };
     let help = || format!("to list the kinds: trueup kinds; {LEAVE_OUT}");
     KindName::find(text).is_none().then(|| vec![unknown_kind_error(&at, text).with_help(help())])
 }
 
-/// Whether no key of a document is one of a definition, or could be meant as one, and not all are those of its metadata or
-/// spec.
+/// Whether a document is of another program: no key resembles one of a definition, and not all keys belong to metadata
+/// or spec.
 fn is_foreign(root: &Item<'_>) -> bool {
     const KEYS: [&str; 4] = ["kind", "metadata", "spec", "namespace"];
     let is_known = |entry: &MapEntry<'_>| KEYS.contains(&&*entry.key) || nearest(&entry.key, KEYS).is_some();
@@ -77,7 +77,7 @@ fn is_foreign(root: &Item<'_>) -> bool {
     !root.entries().iter().any(is_known) && !root.entries().iter().all(is_below)
 }
 
-/// That a document without a kind looks like one of another kind than endpoint: nothing else need be said of its spec.
+/// A problem for a document without `kind` that does not look like an endpoint. It replaces the problems of its spec.
 fn missing_kind(root: &Item<'_>) -> Option<Diagnostic> {
     if root.entries().iter().any(|entry| entry.key == "kind") {
         return None;
@@ -94,7 +94,7 @@ fn missing_kind(root: &Item<'_>) -> Option<Diagnostic> {
     Some(stray.key_at.error(what, format!("is {} missing?", names.join(" or "))))
 }
 
-/// Reads such a document, which is a mapping.
+/// Reads a document of a known kind, which is a mapping.
 fn read(root: &Item<'_>, kind: KindName, config: &Config) -> Result<Examined, Vec<Diagnostic>> {
     let mut decoder = Decoder::new(Some(kind));
     let mut reader = ObjectReader {
@@ -163,7 +163,7 @@ fn metadata(mut fields: Fields<'_, '_, '_>) -> WireMetadata {
     metadata
 }
 
-/// The object with this metadata and spec, or why it is none; and what its rules find beyond its description.
+/// The object with this metadata and spec, or why it is not valid; and the problems that other rules find.
 pub(super) fn assembled(
     kind: KindName,
     metadata: WireMetadata,
@@ -180,7 +180,7 @@ pub(super) fn assembled(
     (object, found)
 }
 
-/// What is wrong with where an object is, beyond what holds for every kind.
+/// Problems of the name and namespace of an object, such as a namespace in which its kind cannot be.
 fn names(metadata: &WireMetadata, kind: KindName) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (key, value) in [("name", &metadata.name), ("namespace", &metadata.namespace)] {
@@ -205,23 +205,23 @@ fn names(metadata: &WireMetadata, kind: KindName) -> Vec<Problem> {
 struct ObjectReader<'r> {
     kind: KindName,
     config: &'r Config,
-    /// That of the object; empty where it has none.
+    /// The namespace of the object; empty where it has none.
     namespace: String,
-    /// Where it is, as `unchecked:` names it.
+    /// The current path, in the notation of `unchecked:`.
     at: String,
     notes: Vec<Diagnostic>,
     sealed: SealedSecrets,
 }
 
 impl ObjectReader<'_> {
-    /// The value of a message; nothing where it is not a mapping.
+    /// The value of a message; `None` where it is not a mapping.
     fn message(&mut self, decoder: &mut Decoder, place: Place<'_, '_>, id: &str) -> Option<Json> {
         let message = kind::message(id);
         let mut fields = Fields::open(decoder, place.clone())?;
         let mut values = Map::new();
         let mut chosen: BTreeMap<&'static str, TextSpan<'_>> = BTreeMap::new();
         for (field, entry) in fields.described(message) {
-            // The kind of a reference is checked, and left out of what is sent.
+            // The kind of a reference is checked, but not sent.
             if field.is(Flag::ReadOnly) && !message.is_reference {
                 let what = format!("`{}` is written only by the service", field.name);
                 self.notes.push(entry.key_at.error(what, "it is left out").into_note());
@@ -254,7 +254,7 @@ impl ObjectReader<'_> {
             if is_option && !is_empty {
                 chosen.insert(field.name, entry.key_at);
             }
-            // What is set to nothing is written all the same.
+            // An empty text of a field that is not an option is kept.
             values.extend(value.filter(|_| !is_option || !is_empty).map(|value| (field.name.to_owned(), value)));
         }
         let others =
@@ -325,7 +325,7 @@ impl ObjectReader<'_> {
         if is_whole {
             return Some(values);
         }
-        // What is wrong with one item hides nothing that is wrong with the list.
+        // The list is checked even where an item is wrong.
         self.check(decoder, place, field, Part::Value, &values);
         None
     }
@@ -394,9 +394,9 @@ impl ObjectReader<'_> {
         decoder.take(place, scalar)
     }
 
-    /// The rules of a part of a field.
+    /// Checks the rules of a part of a field.
     fn check(&self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, part: Part, value: &Json) {
-        // A part that is wrong is not in the value, or not as it will be.
+        // The value lacks its faulty parts, or has them with wrong content.
         let is_faulty = decoder.is_faulty(&place.path);
         for (rule, broken) in field.broken(part, value) {
             match (rule, value, &place.item.value) {
@@ -418,7 +418,7 @@ impl ObjectReader<'_> {
         }
     }
 
-    /// Each item that the list has a second time.
+    /// Reports each duplicate item of the list.
     fn twice<'v>(
         &self,
         decoder: &mut Decoder,
@@ -436,7 +436,7 @@ impl ObjectReader<'_> {
         }
     }
 
-    /// The mark of a secret: it must be sealed, and no message has anything of it.
+    /// The mark of a secret, which must be sealed. Messages never contain its text.
     fn secret(&mut self, decoder: &mut Decoder, place: &Place<'_, '_>, field: &'static Field) -> Option<Json> {
         let mut own = Decoder::new(Some(self.kind));
         let value = self.unsealed(&mut own, place, field);
@@ -448,7 +448,7 @@ impl ObjectReader<'_> {
             };
             (format!("the secret `{}` is in clear text", place.name()), help.to_owned())
         } else if !own.faults.is_empty() && own.faults.iter().all(|fault| fault.diagnostic.is_none()) {
-            // A variable of it was refused, and the error says where.
+            // A variable in it was refused, and that is reported already.
             decoder.fault(&place.path, None);
             return None;
         } else if own.faults.is_empty() && value.as_ref().is_some_and(|value| is_empty_envelope(field, value)) {
@@ -466,7 +466,7 @@ impl ObjectReader<'_> {
     }
 }
 
-/// The secret in clear text in a value that no description knows.
+/// The secret in clear text in a value without a description.
 fn in_clear<'i, 's>(entry: &'i MapEntry<'s>) -> Option<&'i MapEntry<'s>> {
     fn below<'i, 's>(item: &'i Item<'s>) -> Option<&'i MapEntry<'s>> {
         match &item.value {
@@ -479,7 +479,7 @@ fn in_clear<'i, 's>(entry: &'i MapEntry<'s>) -> Option<&'i MapEntry<'s>> {
     if is_clear { Some(entry) } else { below(&entry.item) }
 }
 
-/// Whether a secret is written as it is: a text, or the option for that.
+/// Whether a secret is in clear text: a scalar, or the option for clear text.
 fn is_clear(value: &Json) -> bool {
     match value {
         Json::Object(entries) => entries.contains_key(CLEAR) || entries.values().any(is_clear_below),
@@ -488,7 +488,7 @@ fn is_clear(value: &Json) -> bool {
     }
 }
 
-/// The same of what is below a secret, whose sealed form is made of texts.
+/// The same for a value below a secret, where a scalar is a part of the sealed form.
 fn is_clear_below(value: &Json) -> bool {
     match value {
         Json::Object(_) => is_clear(value),
@@ -497,7 +497,7 @@ fn is_clear_below(value: &Json) -> bool {
     }
 }
 
-/// Whether a value, or a part of a list or map of secrets, has what a service shows around a secret, and no secret.
+/// Whether a value, or a part of a list or map of secrets, has only the parts of a secret that the service shows.
 fn is_empty_envelope(field: &Field, value: &Json) -> bool {
     let Some(secret) = field.message().filter(|message| message.field(CLEAR).is_some()) else { return false };
     let has_text = |value: &Json| has_text(secret, value);
@@ -508,7 +508,7 @@ fn is_empty_envelope(field: &Field, value: &Json) -> bool {
     }
 }
 
-/// Whether there is anything of a secret in a value: a text that says more than which form it has.
+/// Whether a value contains any text of a secret, apart from the words that name its form.
 fn has_text(message: &Message, value: &Json) -> bool {
     let has_text = |(key, value): (&String, &Json)| match message.field(key) {
         Some(Field { kind: FieldKind::Enum(_), .. }) | None => false,
@@ -520,14 +520,14 @@ fn has_text(message: &Message, value: &Json) -> bool {
     value.as_object().is_some_and(|entries| entries.iter().any(has_text))
 }
 
-/// A text that is none of some words, with the nearest of them.
+/// The problem with an unknown word, with the nearest allowed one.
 fn unknown_word(place: &Place<'_, '_>, text: &str, words: &[&str]) -> Diagnostic {
     let what = format!("unknown value `{text}` for `{}`", place.name());
     let near = did_you_mean(text, words.iter().copied(), String::new);
     place.at.error(what, near).with_help(format!("one of {}", words.join(", ")))
 }
 
-/// At most one option of a group, and one where the group needs one and has no default.
+/// Checks that at most one option of a group is set, and that one is set where the group needs a choice.
 fn exclusive(
     decoder: &mut Decoder,
     place: &Place<'_, '_>,
@@ -537,7 +537,7 @@ fn exclusive(
     let mut set: Vec<_> = group.members.iter().filter_map(|member| Some((member, chosen.get(member)?))).collect();
     set.sort_by_key(|(_, at)| at.range().start);
     let Some(((first, first_at), others)) = set.split_first() else {
-        // A member that something is wrong with is there, or another key was probably meant as it.
+        // A faulty member is present, or another key is probably a misspelt member.
         if group.needs_choice() && !group.members.iter().any(|member| decoder.is_faulty(&place.join(*member))) {
             let names: Vec<String> = group.members.iter().map(|member| format!("`{member}`")).collect();
             let what = format!("none of {} is set", names.join(", "));
@@ -552,7 +552,7 @@ fn exclusive(
     }
 }
 
-/// A number that its type can hold. A message about another one names the bounds of the field, which may be narrower.
+/// A number within the range of its type. The message about another one has the bounds of the field if it has any.
 fn integer(place: &Place<'_, '_>, field: &Field, range: RangeInclusive<i128>) -> Result<Json, Fault> {
     let number: i128 = place.integer()?;
     if let Some(number) = Number::from_i128(number).filter(|_| range.contains(&number)) {
@@ -569,7 +569,7 @@ fn integer(place: &Place<'_, '_>, field: &Field, range: RangeInclusive<i128>) ->
     Err(Some(place.at.error(what, label)))
 }
 
-/// A name of an enumeration, or its number.
+/// A word of an enumeration, or its number.
 fn word(place: &Place<'_, '_>, field: &Field, id: &str) -> Result<Json, Fault> {
     let text = place.item.text().ok_or_else(|| place.wrong("a word"))?;
     let words: Vec<&str> = field.words().collect();
@@ -577,7 +577,7 @@ fn word(place: &Place<'_, '_>, field: &Field, id: &str) -> Result<Json, Fault> {
     word.map(Json::from).ok_or_else(|| Some(unknown_word(place, text, &words)))
 }
 
-/// A reference names a kind that its field takes.
+/// Checks that a reference names a kind that its field accepts.
 fn reference(decoder: &mut Decoder, place: &Place<'_, '_>, field: &Field, value: &Json) {
     if let (false, Some(Json::String(written))) = (field.takes(value), value.get("kind")) {
         let what = format!("`{}` cannot refer to the kind `{written}`", place.name());

@@ -1,4 +1,4 @@
-//! What a load needs beside the directory: variables, the environment, and the settings file.
+//! The options of a load: variables, the environment, and the settings file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -6,27 +6,27 @@ use std::sync::{Arc, Mutex};
 
 use crate::model::share::locked;
 
-/// What a load needs beside the directory.
+/// The options of a load.
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
-    /// Variables given by name, over those of the configuration.
+    /// The variables of the call, which override those of the settings.
     pub variables: BTreeMap<String, String>,
-    /// What was found of variables in secrets with these options.
+    /// The variables in secrets that loads with these options found.
     pub secret_variables: SecretVariables,
-    /// Whether other stacks, or a base, get the same variables: one that nothing uses here is then no error.
+    /// Whether other stacks, or a base, get the same variables: an unused one is then not an error.
     pub shares_variables: bool,
     /// The environment of `trueup.yaml` to load.
     pub environment: Option<String>,
     /// What happens where the settings do not define it.
     pub undefined_environment: UndefinedEnvironment,
-    /// The settings file, where it is not searched for.
+    /// The settings file, unless it is searched for.
     pub config: Option<PathBuf>,
-    /// Threads that read and parse; as many as there are processors by default.
+    /// The number of threads that read and parse; the number of processors by default.
     pub threads: Option<usize>,
 }
 
-/// The names of variables that definitions use at the places of secrets. A load with variables of the call notes them, however
-/// it ends, and so does [`super::note_secrets`]; clones share them.
+/// The names of variables that definitions use in secrets. A load with variables of the call records them, even if it
+/// fails, and so does [`super::note_secrets`]; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct SecretVariables(Arc<Mutex<BTreeSet<String>>>);
 
@@ -41,13 +41,13 @@ impl SecretVariables {
     }
 }
 
-/// What settings give for an environment that they do not define.
+/// The result of reading settings for an environment that they do not define.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UndefinedEnvironment {
     /// An error.
     #[default]
     Refuse,
-    /// What they set for every environment, as a new one would get it.
+    /// The settings that a new environment would get.
     Defaults,
 }
 

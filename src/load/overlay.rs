@@ -26,12 +26,12 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Level) {
     let (mut removed, mut seen) = (HashSet::new(), HashSet::new());
     for change in changes {
         let key = level.spelled(&change.key).into_owned();
-        // Two spellings of one key stay, for an error.
+        // Two spellings of one key stay, to be reported.
         if !seen.insert(key.clone()) {
             entries.push(change.clone());
             continue;
         }
-        // What selects the definition changes nothing.
+        // Keys that select the definition change nothing.
         let selects = match level {
             Level::Metadata => matches!(&*key, "name" | "namespace"),
             Level::Object(_) => key == "kind",
@@ -41,7 +41,7 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Level) {
             continue;
         }
         let at = places.get(&key);
-        // An unknown key that removes nothing stays, for an error.
+        // An unknown key that removes nothing stays, to be reported.
         if change.item.is_null() && (at.is_some() || level.knows(&key)) {
             removed.extend(places.remove(&key).unwrap_or_default());
             continue;
@@ -62,7 +62,7 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Level) {
             }
             None => {
                 let (mut change, below) = (change.clone(), level.below(&key));
-                // A `null` in what the definition lacks has nothing to remove.
+                // In a mapping that the definition lacks, a `null` removes nothing.
                 if let (Value::Map(_), false) = (&change.item.value, matches!(below, Level::Secret)) {
                     let changes = change.item.clone();
                     change.item.value = Value::Map(Vec::new());
@@ -79,8 +79,8 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Level) {
     }
 }
 
-/// Removes the options of exclusive groups where the overlay chooses another one. Two that it chooses stay, for an
-/// error.
+/// Removes the options of exclusive groups for which the overlay chooses another one. Two options that it chooses stay,
+/// to be reported.
 fn drop_rivals(entries: &mut Vec<MapEntry<'_>>, level: Level, changes: &[MapEntry<'_>]) {
     let is_set = |change: &&MapEntry<'_>| !change.item.is_null();
     let chosen: HashSet<_> = changes.iter().filter(is_set).map(|change| level.spelled(&change.key)).collect();

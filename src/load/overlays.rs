@@ -1,6 +1,6 @@
-//! The overlay documents of the chosen environment by the key that they change, and whether a definition took
-//! them. A document is merged onto the definition, or removes it with `$remove: true`; several documents of
-//! one key are applied in the order of their layers and paths.
+//! The overlay documents of the chosen environment by the key that they change, and whether they were applied to
+//! a definition. A document is merged onto the definition, or removes it with `$remove: true`; several documents
+//! of one key are applied in the order of their layers and paths.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,19 +32,19 @@ pub(super) struct Overlay<'s> {
     pub(super) source: &'s SourceText,
     /// Its number in the file.
     pub(super) document: usize,
-    /// The place of the overlay's directory among those of the environment.
+    /// The index of the overlay's directory among those of the environment.
     layer: usize,
     removal: Option<Removal<'s>>,
     pub(super) secrets: Secrets,
     taken: AtomicBool,
 }
 
-/// What `$remove` says.
+/// The effect of `$remove`.
 #[derive(Debug, Clone, Copy)]
 enum Removal<'s> {
     /// `$remove: true`, at this place.
     Removed(TextSpan<'s>),
-    /// `$remove: false`: the removal of an overlay below is taken back.
+    /// `$remove: false`, at this place: it undoes the removal by an overlay below.
     Restored(TextSpan<'s>),
 }
 
@@ -84,7 +84,7 @@ impl<'s> Overlays<'s> {
         // The sort is stable: within a layer the documents stay in the order of their paths.
         for (key, overlays) in &mut by_key {
             overlays.sort_by_key(|overlay| overlay.layer);
-            // Which of them comes last would be chance.
+            // Which of two documents in one layer wins would be arbitrary.
             overlays.dedup_by(|second, first| {
                 let is_twice = first.layer == second.layer;
                 if is_twice {
@@ -97,7 +97,7 @@ impl<'s> Overlays<'s> {
         Self { by_key }
     }
 
-    /// Whether a definition of this key is changed.
+    /// Whether an overlay changes the definition of this key.
     pub(super) fn changes(&self, key: &Key) -> bool {
         !self.by_key.is_empty() && self.by_key.contains_key(&key.to_string())
     }
@@ -107,7 +107,7 @@ impl<'s> Overlays<'s> {
         self.by_key.get(key).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Adds to problems of a definition where one of these overlays set what they name to nothing.
+    /// Adds to the problems of a definition the place where an overlay sets the field that they name to null.
     pub(super) fn name_removals(overlays: &[Overlay<'_>], problems: &mut [Diagnostic]) {
         for overlay in overlays {
             overlay.item.each_null(&mut |MapEntry { key, key_at: at, .. }| {
@@ -126,7 +126,7 @@ impl<'s> Overlays<'s> {
         self.of(key).iter().map(|overlay| &overlay.secrets)
     }
 
-    /// Merges what there is for the document onto it, and gives it.
+    /// Merges the overlays of a document onto it, and returns them.
     pub(super) fn apply(
         &self,
         item: &mut Item<'s>,
@@ -148,8 +148,8 @@ impl<'s> Overlays<'s> {
         (overlays, onto(item, &key, overlays, problems))
     }
 
-    /// The documents that no definition took, by key: whole objects of the environment, or mistakes. The first of a key
-    /// defines the object, and those of later layers change it.
+    /// The documents that were not applied to a definition: whole objects of the environment, or mistakes. The first of
+    /// each key defines the object, and those of later layers change it.
     pub(super) fn left<'o>(
         &'o self,
         problems: &mut Vec<Diagnostic>,
@@ -178,20 +178,20 @@ impl<'s> Overlay<'s> {
         self.removal.is_some()
     }
 
-    /// Where `metadata.name` is.
+    /// The place of `metadata.name`.
     fn name_at(&self) -> TextSpan<'s> {
         let name = self.item.get("metadata").and_then(|metadata| metadata.get("name"));
         name.map_or(self.item.span, |name| name.span)
     }
 
-    /// A second document of one overlay for the same definition.
+    /// The problem of a second document in one overlay for the same definition.
     fn after_another(&self, key: &str, first: &Self) -> Diagnostic {
         let at = first.name_at();
         let what = format!("the overlay has two documents for `{key}`");
         self.name_at().error(what, "second document here").also(at.source, at.range(), "first document here")
     }
 
-    /// An overlay for a definition that does not exist.
+    /// The problem of an overlay for a definition that does not exist.
     pub(super) fn without_base(&self, key: &str, defined: &DefinedKeys) -> Diagnostic {
         let (does, otherwise) = match self.removal {
             Some(Removal::Removed(_)) => ("removes", "there is nothing to remove"),
@@ -205,7 +205,7 @@ impl<'s> Overlay<'s> {
         self.name_at().error(format!("the overlay {does} `{key}`, which no file defines"), label)
     }
 
-    /// What a whole object of the environment is perhaps meant to change: what is partial can be whole, but for endpoints.
+    /// A note that a whole object may be meant to change another definition. For endpoints, a partial one is an error.
     pub(super) fn beside(&self, key: &str, defined: &DefinedKeys) -> Option<Diagnostic> {
         self.item.described()?;
         let near = defined.meant_by(key)?;
@@ -213,7 +213,7 @@ impl<'s> Overlay<'s> {
         Some(self.name_at().error(what, near).into_note())
     }
 
-    /// An overlay for a definition that another one removes.
+    /// The problem of an overlay for a definition that another overlay removes.
     fn after_removal(&self, key: &str, removed: &TextSpan<'_>) -> Diagnostic {
         let does = if self.removal.is_some() { "removes" } else { "changes" };
         let what = format!("the overlay {does} `{key}`, which another overlay removes");
@@ -222,10 +222,10 @@ impl<'s> Overlay<'s> {
     }
 }
 
-/// The keys of all definitions: what an overlay without a definition perhaps means.
+/// The keys of all definitions, which an overlay without a definition may mean.
 pub(super) struct DefinedKeys {
     keys: Vec<String>,
-    /// A kind of each `namespace/name` that is not of an endpoint: a document without a kind is about one.
+    /// A kind for each `namespace/name` of other kinds than endpoint, because a document without a kind is an endpoint.
     kinds: BTreeMap<String, String>,
     searches: Searches,
 }
@@ -244,14 +244,14 @@ impl DefinedKeys {
     }
 }
 
-/// The key of an overlay document, what it changes, and what `$remove` says in it.
+/// The key of an overlay document, the document without `$remove`, and the effect of that.
 fn read<'s>(
     mut item: Item<'s>,
     variables: &'s Variables,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<(String, Item<'s>, Option<Removal<'s>>)> {
     substitute_kind(&mut item, variables, problems);
-    // Without it, the document would be one of an endpoint.
+    // With an unknown kind, the document would count as an endpoint.
     if let Some(unknown) = object::unknown_kind(&item) {
         problems.extend(unknown);
         return None;
@@ -290,7 +290,7 @@ fn onto<'s>(item: &mut Item<'s>, key: &str, overlays: &[Overlay<'s>], problems: 
     applied
 }
 
-/// Takes `$remove` out of a document, and reports what is wrong with it.
+/// Takes `$remove` out of a document, and reports problems with it.
 fn removal<'s>(item: &mut Item<'s>, problems: &mut Vec<Diagnostic>) -> Option<Removal<'s>> {
     let Value::Map(entries) = &mut item.value else { return None };
     let at = entries.iter().position(|entry| entry.key == REMOVE)?;
@@ -321,14 +321,14 @@ fn removal<'s>(item: &mut Item<'s>, problems: &mut Vec<Diagnostic>) -> Option<Re
     }
 }
 
-/// Puts the variables into the kind of a document, which selects a definition as its name does.
+/// Substitutes the variables in the kind of a document, which selects a definition as its name does.
 fn substitute_kind<'s>(item: &mut Item<'s>, variables: &'s Variables, problems: &mut Vec<Diagnostic>) {
     let Value::Map(entries) = &mut item.value else { return };
     let kind = entries.iter_mut().filter(|entry| entry.key == "kind");
     kind.for_each(|entry| substitute(&mut entry.item, variables, problems));
 }
 
-/// The key of a document, variables put in.
+/// The key of a document, with variables substituted.
 fn key_of(item: &Item<'_>, variables: &Variables) -> Option<String> {
     let metadata = item.get("metadata")?;
     let part = |key: &str| {

@@ -1,5 +1,5 @@
-//! The spec of an object as the fast reader sees it: values by the description, straight from
-//! the parser. Whatever would be a problem or a note is an error here, and the careful reader looks at the document.
+//! Decodes the spec of an object for the fast reader: values by the description, directly from the parser. Anything
+//! that would be a problem or a note is an error here, and the careful reader reads the document.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ impl<'de> Visitor<'de> for MessageSeed {
         let mut chosen: Vec<&str> = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
             let field = message.field(&message.spelled(&key)).ok_or_else(doubt)?;
-            // What has a note, and what is sealed.
+            // Fields that cause a note, and secrets, which have to be sealed.
             let is_plain = ![Flag::ReadOnly, Flag::Secret, Flag::Deprecated].iter().any(|flag| field.is(*flag));
             if !is_plain || nulls.contains(&field.name) {
                 return Err(doubt());
@@ -67,7 +67,7 @@ impl<'de> Visitor<'de> for MessageSeed {
     }
 }
 
-/// A value, or nothing where it is null.
+/// A value, or `None` where it is null.
 struct Optional<S>(S);
 
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Optional<S> {
@@ -98,7 +98,7 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Optional<S> {
     }
 }
 
-/// Reads the value of a field, a list if it is one, and checks it by its rules.
+/// Reads the value or list of a field, and checks it by its rules.
 #[derive(Clone, Copy)]
 struct FieldSeed {
     field: &'static Field,
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for Items {
         let Self(field) = self;
         let mut values = Vec::new();
         while let Some(item) = items.next_element_seed(Optional(One { field, kind: &field.kind }))? {
-            // One of the service has a note.
+            // An item that the service writes causes a note.
             let item = item.filter(|item| !field.is_served(item)).ok_or_else(doubt)?;
             values.push(good(field, Part::Items, item, true)?);
         }
@@ -148,7 +148,7 @@ impl<'de> Visitor<'de> for Items {
     }
 }
 
-/// Reads one value of a field: its own, an item of its list, or a value of its map.
+/// Reads one value of a field: the value itself, an item of its list, or a value of its map.
 #[derive(Clone, Copy)]
 struct One {
     field: &'static Field,
@@ -185,7 +185,7 @@ impl One {
             FieldKind::Integer { bits, is_signed } if kind::integers(*bits, *is_signed).contains(&number.into()) => {
                 Ok(number.into())
             }
-            // Its text may be one that is no number of this kind, such as `0x10`.
+            // The text may have another meaning for the careful reader, such as `0x10`.
             _ => Err(doubt()),
         }
     }
@@ -219,7 +219,7 @@ impl<'de> Visitor<'de> for One {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Json, E> {
         match self.kind {
-            // With a zero before others it may be plain, and another number in YAML 1.1.
+            // A text with a leading zero may be unquoted, and thus another number in YAML 1.1.
             FieldKind::Integer { .. }
                 if text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0')) =>
             {

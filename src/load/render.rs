@@ -9,12 +9,12 @@ use crate::file;
 
 use super::diagnostic::{Diagnostic, Diagnostics, Label, Severity, escaped};
 
-/// How diagnostics are drawn.
+/// How diagnostics are rendered.
 #[derive(Debug, Clone, Copy)]
 pub struct RenderOptions<'a> {
     /// With colours.
     pub colour: bool,
-    /// Columns of the terminal.
+    /// The width of the terminal in columns.
     pub width: usize,
     /// The directory that paths are shown from; the stack's by default.
     pub directory: Option<&'a Path>,
@@ -27,13 +27,13 @@ impl Default for RenderOptions<'_> {
 }
 
 impl Diagnostics {
-    /// Every diagnostic, drawn.
+    /// Every diagnostic as a rendered text.
     pub fn drawn(&self, options: &RenderOptions<'_>) -> impl Iterator<Item = String> {
         let prefix = self.prefix(options.directory);
         self.list.iter().map(move |diagnostic| diagnostic.render(options, &prefix) + "\n")
     }
 
-    /// All of them as one text, with an empty line between two.
+    /// All of them as one text, separated by empty lines.
     pub fn render(&self, options: &RenderOptions<'_>) -> String {
         self.drawn(options).collect::<Vec<_>>().join("\n")
     }
@@ -48,7 +48,7 @@ impl Diagnostics {
 }
 
 impl Diagnostic {
-    /// The diagnostic, drawn, without a final line break; `prefix` is put before every path.
+    /// The diagnostic as a rendered text without a final line break; `prefix` is put before every path.
     pub fn render(&self, options: &RenderOptions<'_>, prefix: &str) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
@@ -69,7 +69,7 @@ impl Diagnostic {
             if is_hidden {
                 continue;
             }
-            // Its path would be shown with the column in what is left of the line.
+            // Of a cut line, the library would show the column in the excerpt.
             let path = (!is_cut).then(|| path(label));
             let mut snippet = Snippet::source(label.excerpt.text.as_str()).line_start(label.excerpt.line).path(path);
             for (other, second) in self.labels.iter().enumerate().skip(at) {
@@ -87,14 +87,14 @@ impl Diagnostic {
             }
             group = group.element(snippet);
         }
-        // The label of a line that must not be shown.
+        // The label of a hidden line becomes help.
         let beside = self.labels.first().filter(|label| label.excerpt.line == 0).map(|label| &label.label);
         for help in beside.filter(|label| !label.is_empty()).into_iter().chain(&self.help) {
             group = group.element(Level::HELP.message(help.as_str()));
         }
         let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() };
         let drawn = renderer.term_width(options.width).decor_style(DecorStyle::Ascii).hyperlink(false).render(&[group]);
-        // The sign of a path is drawn of a line without one, too, and the edge of a source where there is none.
+        // The library also renders a path sign without a path, and the margin of a source where there is none.
         let empty = if self.labels.is_empty() { "|" } else { ":::" };
         drawn.split_inclusive('\n').filter(|line| uncoloured(line).trim() != empty).collect()
     }

@@ -1,5 +1,5 @@
-//! What a stack's settings ask of every definition: its namespace is listed, it leaves the ownership
-//! annotations alone, and there is room for them.
+//! Checks that the settings of a stack require for every definition: its namespace is listed, it does not
+//! set ownership annotations, and there is room for them.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +13,12 @@ use crate::model::{
     WireMetadata, is_ownership_annotation,
 };
 
-/// Fields, labels and annotations that fit into `trueup/applied`, whatever they are.
+/// The number of fields, labels and annotations that always fit into `trueup/applied`.
 const SURELY_FITTING: usize = 60;
 
-/// The rules of `ignore:` that name an object which is not defined, or a field that its kind does not have: what they should
-/// leave alone is compared, and an apply changes it. That is noted, as another environment may define it; an unknown kind is an
-/// error.
+/// The rules of `ignore:` without an effect: they name an object that is not defined, or a field that its kind does not
+/// have, so that an apply would change the field meant. This is a note, because another environment may define the
+/// object; an unknown kind is an error.
 pub(super) fn ignored_in_vain(
     config: &Config,
     settings: &SettingPlaces<'_>,
@@ -33,7 +33,7 @@ pub(super) fn ignored_in_vain(
             return Some(format!("{kind} has no such field"));
         }
         if object.contains(kind::GLOB) {
-            // What a glob is for may be defined at another time, but never in a namespace that the stack does not have.
+            // Objects that a glob matches may be defined later, but only in a namespace of the stack.
             let namespace = name.split_once('/')?.0;
             let is_outside = !namespace.contains(kind::GLOB) && !config.namespaces.is_empty();
             let is_outside = is_outside && config.namespaces.iter().all(|one| one.as_str() != namespace);
@@ -58,12 +58,12 @@ pub(super) fn ignored_in_vain(
     found.collect()
 }
 
-/// Whether a definition of a kind may give this name at this path of its fields, whatever is known of it.
+/// Whether `unchecked:` lets a definition set the field `name` at this path, even if it is not described.
 pub(super) fn is_unchecked(config: &Config, path: &str, name: &str) -> bool {
     !name.contains('.') && config.unchecked.contains(&format!("{path}.{name}"))
 }
 
-/// What the settings forbid.
+/// The problems of metadata that the settings forbid.
 pub(super) fn check(config: &Config, metadata: &WireMetadata) -> Vec<Problem> {
     let mut problems = Vec::new();
     if let Some(namespace) = &metadata.namespace {
@@ -79,7 +79,7 @@ pub(super) fn check(config: &Config, metadata: &WireMetadata) -> Vec<Problem> {
     problems
 }
 
-/// That the settings list namespaces, and not this one.
+/// The problem that the settings list namespaces, but not this one.
 fn unlisted(config: &Config, namespace: &str) -> Option<Problem> {
     let listed = || config.namespaces.iter().map(Namespace::as_str);
     if listed().any(|listed| listed == namespace) || config.namespaces.is_empty() || namespace.is_empty() {
@@ -91,7 +91,7 @@ fn unlisted(config: &Config, namespace: &str) -> Option<Problem> {
     Some(Problem::value(vec!["metadata".into(), "namespace".into()], what, label))
 }
 
-/// Why there is no room for the ownership annotations of an endpoint.
+/// The problems of an object without enough room for its ownership annotations.
 pub(super) fn check_room(config: &Config, endpoint: &Object) -> Vec<Problem> {
     let count = endpoint.spec.names().count() + endpoint.labels.len() + endpoint.annotations.len();
     if !config.safeguards.ownership_annotations || count <= SURELY_FITTING {

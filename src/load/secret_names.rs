@@ -1,17 +1,17 @@
-//! The names of secrets in a text that cannot be parsed: a secret may be at any place of one that has such a name.
+//! Searches for names of secrets in a text that cannot be parsed: where it has one, a secret may be at any place.
 
 use std::collections::HashSet;
 
 use super::suggestion::nearest;
 use crate::kind::{self, snake};
 
-/// Words of a text that are looked at; one with more may have a secret.
+/// The most words of a text that are checked; a longer text counts as one with a secret.
 const MOST_WORDS: usize = 2_000;
 
-/// Letters of a name that is looked for anywhere: a shorter one is a word of many texts, and counts where a key may be.
+/// The length from which a name counts anywhere. Shorter names are common words and count only as possible keys.
 const LONG_NAME: usize = 8;
 
-/// Whether a word of a text is the name of a secret, or was probably meant as one.
+/// Whether a word of a text is, or is probably meant as, the name of a secret.
 pub(super) fn may_be_in(text: &str) -> bool {
     let words: HashSet<&str> = words(text).collect();
     if words.len() > MOST_WORDS || words.iter().any(|word| kind::sealed::is_name(&snake(word))) {
@@ -25,7 +25,7 @@ pub(super) fn may_be_in(text: &str) -> bool {
     words.iter().any(is_near)
 }
 
-/// The words of a text that are long, or where a key may be.
+/// The words of a text that are long, or at a place where a key can be.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let is_quiet = |c: char| matches!(c, ' ' | '"' | '\'');

@@ -1,6 +1,6 @@
-//! Where a document has a secret. It is looked for in the tree, before anything is known to be right: what is wrong with
-//! the document may be its kind, or the secret itself. Nothing of a secret is in a message, and no line of a document
-//! with one is shown.
+//! Finds the secrets of a document. It searches the tree before the document is validated, because its kind or the
+//! secret itself may be wrong. Messages never contain any part of a secret, and no line of a document with a secret is
+//! shown.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use super::tree::{AliasTarget, Documents, NodeId, NodeShape, TextStyle, Tree};
 use super::variable;
 use crate::kind::{self, Flag, KindName, snake};
 
-/// Values that are looked at, aliases followed; what has more counts as secret.
+/// The most values that are searched, with aliases resolved; further values count as secret.
 const MOST_VALUES: usize = 200_000;
-/// Levels that are looked at, aliases followed.
+/// The most levels that are searched, with aliases resolved.
 const DEEPEST: usize = 128;
 
 /// The secrets of one document.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     file: Arc<str>,
-    /// The bytes of each.
+    /// The bytes of each secret.
     places: Vec<Range<usize>>,
-    /// What messages could quote of them.
+    /// The texts in them that messages could quote.
     texts: Vec<String>,
     /// The variables in them.
     variables: Vec<String>,
@@ -43,12 +43,12 @@ impl Secrets {
         search.secrets
     }
 
-    /// Whether a text has one, in any of its documents.
+    /// Whether any document of a text has a secret.
     pub(super) fn are_in(source: &SourceText) -> bool {
         Documents::new(source).flatten().any(|tree| !Self::of(&tree, source).is_empty())
     }
 
-    /// The names of the variables in those of a text: of all in it, where it cannot be parsed and may have a secret.
+    /// The names of the variables in the secrets of a text; of all variables, if it cannot be parsed and may have one.
     pub(super) fn variables_in(source: &SourceText) -> Vec<String> {
         let of_text = || variable::names(source.as_str()).into_iter().map(str::to_owned).collect();
         let of_document = |tree: Result<Tree<'_>, Diagnostic>| match tree {
@@ -64,7 +64,7 @@ impl Secrets {
     }
 }
 
-/// Takes these secrets, and the lines of the documents that have them, out of what is said of the documents.
+/// Removes these secrets, and the lines of the documents that have them, from diagnostics about the documents.
 pub(super) fn conceal<'a, 'd>(
     secrets: impl IntoIterator<Item = &'a Secrets>,
     said: impl IntoIterator<Item = &'d mut Diagnostic>,
@@ -81,7 +81,7 @@ pub(super) fn conceal<'a, 'd>(
     }
 }
 
-/// The level of a document, as far as its root alone shows it.
+/// The level of a document, judged by its root alone.
 fn root_level(tree: &Tree<'_>, root: NodeId) -> Level {
     let NodeShape::Map { entries } = &tree.node(root).shape else { return Level::root(None) };
     let is_of_kind = |(key, _): &&(NodeId, NodeId)| matches!(scalar(tree, *key), Some(("kind" | "<<", _)));
@@ -97,12 +97,12 @@ fn root_level(tree: &Tree<'_>, root: NodeId) -> Level {
     }
 }
 
-/// A text with its style, aliases followed.
+/// A text with its style, with aliases resolved.
 fn scalar<'t>(tree: &'t Tree<'_>, id: NodeId) -> Option<(&'t str, TextStyle)> {
     tree.scalar(id).map(|(text, style)| (text.as_ref(), style))
 }
 
-/// The level of a key: what is written where nothing is known of it, under the name of a secret, was meant as one.
+/// The level of a key. An unknown key that has, or resembles, the name of a secret counts as a secret.
 fn below(level: Level, key: &str) -> Level {
     let spelled = level.spelled(key);
     let known = level.below(&spelled);
@@ -117,7 +117,7 @@ fn below(level: Level, key: &str) -> Level {
         Level::Unknown => nearest(&snake(key), kind::sealed::names().iter().copied()).is_some(),
         _ => false,
     };
-    // Such as a name behind a stray letter.
+    // For example, a name after a stray character.
     let has_words = || !key.chars().all(|c| c.is_alphanumeric() || c == '_') && may_be_in(&format!("{key}:"));
     if is_near || kind::sealed::is_name(&snake(key)) || has_words() { Level::Secret } else { known }
 }
@@ -149,7 +149,7 @@ impl Search<'_, '_> {
                     self.text(text);
                 }
             }
-            // Elsewhere it is found where it is written: aliases can expand to very much.
+            // On other levels the anchored value itself is searched: aliases can expand to very many values.
             NodeShape::Alias { target: AliasTarget::Node(target) } => match level {
                 Level::Metadata | Level::Value | Level::Empty | Level::Unknown => {}
                 _ => self.part(*target, level, depth),
@@ -182,11 +182,11 @@ impl Search<'_, '_> {
         }
     }
 
-    /// A value of another one, noted where it is a secret.
+    /// A value inside of another one, recorded if it is a secret.
     fn part(&mut self, id: NodeId, level: Level, depth: usize) {
         let node = self.tree.node(id);
         let is_null = matches!(&node.shape, NodeShape::Scalar { text, style: TextStyle::Plain } if is_null(text));
-        // What is written instead of the mapping with a secret was perhaps meant as the secret.
+        // A scalar instead of a mapping that contains a secret may be the secret.
         let is_instead = match &node.shape {
             NodeShape::Scalar { text, .. } => level.hides() && !matches!(text.as_ref(), "true" | "false"),
             NodeShape::List { .. } => level.hides() && !matches!(level, Level::Several(_)),
@@ -199,7 +199,7 @@ impl Search<'_, '_> {
         self.value(id, level, depth + 1);
     }
 
-    /// What a merge key names has the level of the mapping around it.
+    /// The values of a merge key have the level of the mapping around it.
     fn merged(&mut self, id: NodeId, level: Level, depth: usize) {
         let target = match &self.tree.node(id).shape {
             NodeShape::Alias { target: AliasTarget::Node(target) } => *target,

@@ -1,5 +1,5 @@
-//! Where files come from: a directory, walked in order and within bounds, or memory. What a hostile
-//! directory can do (links that lead out or in circles, endless or special files) ends in a problem.
+//! Where files come from: a directory, walked in order and within bounds, or memory. Hazards of a hostile
+//! directory (links that lead out or in circles, endless or special files) become problems.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ use crate::model::{self, Key};
 /// Where the files of a stack are.
 #[derive(Debug)]
 pub(super) enum FileOrigin {
-    /// Below this directory; where one of its files is the whole, that one.
+    /// Below this directory; `whole` is set where only that one file is loaded.
     Disk { directory: Directory, whole: Option<Arc<str>>, stack: StackFile },
-    /// Here, by path.
+    /// In memory, by path.
     Memory { files: BTreeMap<Arc<str>, Vec<u8>> },
 }
 
@@ -31,7 +31,7 @@ pub(super) enum FileOrigin {
 pub enum StackFile {
     /// It contains a `trueup.yaml`.
     Found,
-    /// It does not: the directory is the whole, and nothing is ever deleted.
+    /// It does not: only the directory itself is loaded, and nothing is ever deleted.
     Missing,
 }
 
@@ -63,7 +63,7 @@ impl FileOrigin {
         Ok(SourceText::new(path, self.read(path)?)?)
     }
 
-    /// Whether an edited file can take the place of the one at `path`: a link is left alone.
+    /// Whether an edited file can replace the one at `path`: a link is never replaced.
     pub(super) fn is_replaceable(&self, path: &str) -> bool {
         match self {
             FileOrigin::Disk { directory, .. } => directory.check_replace(path).is_ok(),
@@ -116,7 +116,7 @@ impl Files<'_> {
             Files::Disk(files) => {
                 let at = Path::new(path);
                 let read = files.read(at, limit::DEFINITIONS).or_else(|error| match error {
-                    // What a command wrote is as large as it is, and passed over.
+                    // A document that a command wrote may be larger, and is skipped.
                     FileError::TooLarge { .. } if Language::of(path) == Language::Json => {
                         let text = files.read(at, limit::SAVED).ok();
                         text.filter(|text| fast::is_other_kind(text)).ok_or(error)
@@ -136,36 +136,36 @@ impl Files<'_> {
     }
 }
 
-/// Whether a part of a path is hidden, as files and directories are that no stack reads.
+/// Whether a part of a path is hidden; stacks do not read hidden files and directories.
 pub fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }
 
-/// Whether the name is one of a file of definitions.
+/// Whether the name has the extension of a file of definitions.
 pub fn is_source(path: &str) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
-/// The file in which the definition of an object, or an overlay of it, is written where there is none, below a directory.
+/// The path, below a directory, of a new file with the definition of an object or an overlay of it.
 pub fn file_of(key: &Key) -> String {
     let (namespace, name) = (free(key.namespace.as_str()), free(key.name.as_str()));
-    // Objects of two kinds may have one name.
+    // Objects of different kinds may have the same name.
     let kind = if key.kind.is_endpoint() { String::new() } else { format!("{}/", key.kind) };
     format!("{namespace}/{kind}{name}.yaml")
 }
 
-/// Bytes of the name of a file, as far as every usual system takes it; a host name can be longer with its end.
+/// The longest file name, in bytes, that all usual systems accept. A host name with its extension can be longer.
 const LONGEST_FILE_NAME: usize = 255;
 
-/// Whether the name of a file is not too long for one.
+/// Whether the name of a file is short enough for all usual systems.
 pub fn can_be_named(path: &str) -> bool {
     path.rsplit('/').next().is_none_or(|name| name.len() <= LONGEST_FILE_NAME)
 }
 
-/// The name of a file or a directory for an object's name. A name that means something else there gets
-/// an end that no object's name has.
+/// The name of a file or a directory for an object's name. A name with a special meaning there gets a suffix
+/// that names of objects cannot have.
 fn free(name: &str) -> String {
     const TAKEN: [&str; 5] = ["trueup", "con", "prn", "aux", "nul"];
     let numbered = ["com", "lpt"]
@@ -174,12 +174,12 @@ fn free(name: &str) -> String {
     if numbered || TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
 }
 
-/// Whether a path below a stack's directory can be one of definitions or settings.
+/// Whether a path below a stack's directory can be a file of definitions or settings.
 pub fn is_definition_path(path: &str) -> bool {
     is_source(path) && !is_hidden(path)
 }
 
-/// Which of the files are what.
+/// Classifies the files of a stack: definitions, overlays, or neither.
 #[derive(Debug)]
 pub(super) struct FileFilter {
     include: Option<GlobSet>,
@@ -188,7 +188,7 @@ pub(super) struct FileFilter {
     globs: FileGlobs,
     /// The overlay directories of all environments.
     overlays: Arc<BTreeSet<String>>,
-    /// The overlay directories of the chosen one, each with its place in the order in which they are applied.
+    /// The overlay directories of the chosen environment, each with its index in the order in which they are applied.
     chosen: BTreeMap<String, usize>,
 }
 
@@ -232,7 +232,7 @@ impl FileFilter {
         self.overlay_layer(path).is_some()
     }
 
-    /// The number of the overlay that the file lies in: a later one is applied onto those before it.
+    /// The index of the overlay that the file lies in; overlays are applied in this order.
     pub(super) fn overlay_layer(&self, path: &str) -> Option<usize> {
         self.chosen.get(self.overlay_of(path)?).copied()
     }
@@ -243,8 +243,8 @@ impl FileFilter {
         [path].into_iter().chain(above).find_map(|directory| self.overlays.get(directory))
     }
 
-    /// The overlays of any environment that are files, which the others would silently leave out; and why no file of one
-    /// of the chosen environment is read.
+    /// Problems of overlays: overlays of any environment that are files instead of directories, and overlays of the
+    /// chosen environment without a file that is read, with the reason.
     pub(super) fn unread_overlays(
         &self,
         directory: &Path,
@@ -267,7 +267,7 @@ impl FileFilter {
                 let help = "definitions are .yaml, .yml and .json files that `files:` does not exclude";
                 ("none of its files is read", help.to_owned())
             } else {
-                // One without a file yet is good, and git keeps no empty directory; a wrong name is not.
+                // An overlay without files is allowed, as git stores no empty directories; a wrong name is not.
                 let near = self.misspelt(directory, overlay)?;
                 ("there is no such directory", format!("did you mean `{near}`?"))
             };
@@ -277,8 +277,8 @@ impl FileFilter {
         wrong.chain(unread.filter_map(problem)).collect()
     }
 
-    /// The globs that name nothing: where `include` does, its definitions would be taken for removed ones. What `exclude`
-    /// leaves out may be there at another time, so that only a mistake is noted.
+    /// The globs that match nothing. In `include` this is an error, because its definitions would count as removed.
+    /// Files that `exclude` matches may not exist yet, so only a likely mistake is noted.
     pub(super) fn unmatched_globs(
         &self,
         directory: &Path,
@@ -311,7 +311,7 @@ impl FileFilter {
         (problems, excluded.collect())
     }
 
-    /// The entry that a path means which does not exist: no other overlay is meant.
+    /// The existing path that a missing one most likely means; the directory of another overlay is never suggested.
     fn misspelt(&self, directory: &Path, path: &str) -> Option<String> {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         let missing = ends.map(|end| &path[..end]).find(|part| !file::exists(&directory.join(part)))?;
@@ -328,7 +328,7 @@ impl FileFilter {
         nearest(name, others).map(joined).filter(|near| file::exists(&directory.join(near)))
     }
 
-    /// Whether an overlay directory contains what looks like a definition.
+    /// Whether an overlay directory contains a file that looks like a definition.
     fn has_other_files(&self, directory: &Path, overlay: &str, layer: usize) -> bool {
         let is_like = |entry: &DirEntry| {
             let path = relative(directory, entry.path());
@@ -345,8 +345,8 @@ impl FileFilter {
         path == config::FILE || self.takes(path, is_directory)
     }
 
-    /// Whether a file is a definition, or one of an overlay of the chosen environment; of a directory, whether a file below
-    /// it could be.
+    /// Whether a file is a definition or belongs to an overlay of the chosen environment; of a directory, whether a
+    /// file below it could be one.
     fn takes(&self, path: &str, is_directory: bool) -> bool {
         match self.overlay_of(path) {
             Some(overlay) => self.chosen.contains_key(overlay),
@@ -399,7 +399,7 @@ impl FileFilter {
     }
 }
 
-/// A glob of `files:` over paths below the stack's directory, however that is written.
+/// A glob of `files:` relative to the stack's directory, without a leading `./` or `/`.
 fn below_root(glob: &str) -> &str {
     match glob.trim_start_matches("./").trim_matches('/') {
         "" | "." => "**",
@@ -407,7 +407,7 @@ fn below_root(glob: &str) -> &str {
     }
 }
 
-/// The directory or file that everything which a glob matches lies in or is; nothing where that is the stack's directory.
+/// The longest path without a wildcard that contains all matches of a glob; empty for the directory of the stack.
 fn fixed(glob: &str) -> &str {
     let glob = below_root(glob);
     match glob.find(kind::GLOB) {
@@ -416,10 +416,10 @@ fn fixed(glob: &str) -> &str {
     }
 }
 
-/// Every file below `root` that could be a definition, through links too, but for what is excluded.
+/// Every file below `root`, also through links, that could be a definition and is not excluded.
 pub(super) fn walk(root: &Path, filter: &FileFilter, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
     let is_left_out = |entry: &DirEntry| {
-        // Paths below the root are not made for a filter without patterns.
+        // Without patterns, the relative path is not needed.
         let may_be_excluded = entry.depth() > 0 && !filter.exclude.is_empty();
         file::is_hidden_entry(entry) || may_be_excluded && filter.excludes(&relative(root, entry.path()))
     };

@@ -1,6 +1,6 @@
-//! Where the values of a definition are written, looked up only when asked for. The careful reader
-//! reads the one file again; what it finds is kept for the next question. An edit in place can be
-//! made from the answer: it contains the bytes, the style and the origin of the value.
+//! Finds where the values of a definition are written, on demand. The careful reader reads the file again;
+//! the result is cached for the next query. It contains the bytes, the style and the origin of each value,
+//! which are enough for an edit in place.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,7 +22,7 @@ use crate::model::{Definition, Field, Key, SourceLocation};
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueStyle {
-    /// Nothing behind the colon; the range is empty and begins right behind it.
+    /// No text after the colon; the range is empty and begins right after the colon.
     Empty,
     /// A scalar without quotes.
     Plain,
@@ -39,7 +39,7 @@ pub enum ValueStyle {
 /// A value of a definition as it is written in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenValue {
-    /// Where its key begins; a list's item where it begins itself.
+    /// Where its key begins; for an item of a list, where the item begins.
     pub place: SourceLocation,
     /// The bytes of its key in the file; empty for an item of a list.
     pub key: Range<usize>,
@@ -47,11 +47,11 @@ pub struct WrittenValue {
     pub value: Range<usize>,
     /// How it is written.
     pub writing: ValueStyle,
-    /// How it got there; only what is `Written` can be edited without another meaning elsewhere.
+    /// Its origin; only a `Written` value can be edited without an effect elsewhere.
     pub origin: ValueOrigin,
 }
 
-/// A value as it is written, with the values in it by their keys, items of lists by their numbers.
+/// A value as it is written, with the values in it by their keys; items of lists have their numbers as keys.
 #[derive(Debug)]
 pub(super) struct WrittenNode {
     pub(super) value: WrittenValue,
@@ -68,7 +68,7 @@ impl WrittenNode {
 /// The definitions of a file by `namespace/name`.
 type FileNodes = HashMap<String, WrittenNode>;
 
-/// Answers where the values of a load are written.
+/// Finds where the values of a load are written.
 #[derive(Debug)]
 pub struct SourceMap<'l> {
     loaded: &'l Loaded,
@@ -76,13 +76,13 @@ pub struct SourceMap<'l> {
     plain: SecondReading<'l>,
     /// The overlay files that change definitions of a file.
     overlays: BTreeMap<&'l Arc<str>, BTreeSet<&'l Arc<str>>>,
-    /// Files of many definitions, and the newest of one.
+    /// Files with several definitions, and the newest file with a single one.
     cached: RefCell<HashMap<Arc<str>, Arc<FileNodes>>>,
     /// The texts of files with errors.
     texts: RefCell<HashMap<Arc<str>, Option<ShownText>>>,
 }
 
-/// A file's text of which lines are shown.
+/// The text of a file, lines of which diagnostics show.
 #[derive(Debug)]
 struct ShownText {
     source: SourceText,
@@ -97,14 +97,14 @@ impl ShownText {
 }
 
 impl<'l> SourceMap<'l> {
-    /// For what was loaded; the files must not have changed since.
+    /// A map for a load; the files must not have changed since.
     pub fn new(loaded: &'l Loaded) -> Self {
         let plain = SecondReading::new(loaded, []);
         Self { loaded, plain, overlays: loaded.overlays(), cached: RefCell::default(), texts: RefCell::default() }
     }
 
-    /// The place of a definition, or of a field in it; of a definition that an overlay removes, the place at which it
-    /// does. `None` where it is not written.
+    /// The place of a definition or of a field in it; for a definition that an overlay removes, the place that removes
+    /// it. `None` where it is not written.
     pub fn place(&self, key: &Key, field: Option<&Field>) -> Option<SourceLocation> {
         if let Some(removed) = self.loaded.removed.get(key) {
             return Some(removed.clone());
@@ -123,7 +123,7 @@ impl<'l> SourceMap<'l> {
         paths.iter().filter_map(written).find(|written| !(chosen && written.writing == ValueStyle::Empty))
     }
 
-    /// The place of the first value of a field that is written in one of these files.
+    /// The place of the first value of a field in a file for which `is_one` is true.
     pub fn place_in(&self, key: &Key, field: &Field, is_one: &dyn Fn(&str) -> bool) -> Option<SourceLocation> {
         fn first(node: &WrittenNode, is_one: &dyn Fn(&str) -> bool) -> Option<SourceLocation> {
             let own = Some(&node.value.place).filter(|place| is_one(&place.file)).cloned();
@@ -134,16 +134,16 @@ impl<'l> SourceMap<'l> {
         paths(key.kind, field).0.iter().find_map(|path| first(root.at(path)?, is_one))
     }
 
-    /// How the value at a path of snake_case keys is written, items of lists by their number; the
-    /// definition as a whole for the empty path.
+    /// How the value at a path of snake_case keys is written; items of lists have their numbers as keys, and
+    /// the empty path is the whole definition.
     pub fn at(&self, key: &Key, path: &[impl AsRef<str>]) -> Option<WrittenValue> {
         let definition = self.loaded.desired.definitions.get(key)?;
         let file = self.file(definition);
         file.get(&key.to_string())?.at(path).map(|node| node.value.clone())
     }
 
-    /// The same of the nearest value above it that is written. The path is one of a report, such as `spec.pools[0].pool`.
-    /// No path is shorter than `least`.
+    /// The same for a path of a report, such as `spec.pools[0].pool`, or for the nearest written value above it whose
+    /// path has at least `least` steps.
     fn nearest(&self, key: &Key, path: &str, least: usize) -> Option<WrittenValue> {
         let mut steps: Vec<&str> = path.split(['.', '[']).map(|step| step.trim_end_matches(']')).collect();
         while steps.len() >= least {
@@ -155,13 +155,13 @@ impl<'l> SourceMap<'l> {
         None
     }
 
-    /// The place of a value in a field of the spec, by its path in a report: where it is written, or the nearest value
-    /// above it. `None` where nothing of the field is.
+    /// The place of a value in a field of the spec, by its path in a report, or of the nearest written value above it.
+    /// `None` where no part of the field is written.
     pub fn value(&self, key: &Key, path: &str) -> Option<SourceLocation> {
         self.nearest(key, path, 2).map(|written| written.place)
     }
 
-    /// An error of what definitions say at these paths, each with the words beside it.
+    /// An error about the values at these paths, each with its label.
     pub fn error(&self, message: &str, help: &str, places: &[(&Key, &str, String)]) -> Diagnostic {
         let mut diagnostic = Diagnostic::without_place(message, help);
         let mut has_secret = false;
@@ -180,7 +180,7 @@ impl<'l> SourceMap<'l> {
         diagnostic
     }
 
-    /// These errors of the files of the load.
+    /// The diagnostics of these errors in files of the load.
     pub fn problems(&self, errors: Vec<Diagnostic>) -> Diagnostics {
         Diagnostics::new(errors, self.loaded.desired.files).below(self.loaded.root.clone())
     }
@@ -191,7 +191,7 @@ impl<'l> SourceMap<'l> {
         }
         let read = Arc::new(self.read(&definition.file).unwrap_or_default());
         let mut kept = self.cached.borrow_mut();
-        // A directory of small files is asked for once each; keeping them all would cost memory.
+        // Files with one definition are usually read once; caching all of them would cost memory.
         kept.retain(|_, file| file.len() > 1);
         kept.insert(definition.file.clone(), read.clone());
         read
@@ -214,7 +214,7 @@ impl<'l> SourceMap<'l> {
     }
 }
 
-/// Adds what an overlay sets to `null`, which the definition then does not have.
+/// Adds the values that an overlay sets to `null`, which the merged definition does not have.
 fn nulls(overlay: &Item<'_>, level: Level, found: &mut WrittenNode) {
     for entry in overlay.entries() {
         let key = level.spelled(&entry.key);
@@ -228,8 +228,8 @@ fn nulls(overlay: &Item<'_>, level: Level, found: &mut WrittenNode) {
     }
 }
 
-/// The paths at which a field can be written, and whether they are the options of an exclusive group, of
-/// which one without a value is not the chosen one.
+/// The paths at which a field can be written, and whether they are the options of an exclusive group, where an
+/// option without a value is not the chosen one.
 fn paths(kind: KindName, field: &Field) -> (Vec<Vec<String>>, bool) {
     if let Some(path) = field.keys(kind) {
         return (vec![path], false);
@@ -283,7 +283,7 @@ fn style(item: &Item<'_>) -> ValueStyle {
         Value::Text(_, TextStyle::Plain) => ValueStyle::Plain,
         Value::Text(_, TextStyle::Quoted) => ValueStyle::Quoted,
         Value::Text(_, TextStyle::Block) => ValueStyle::Block,
-        // A list without brackets begins where its first item does, which may have some.
+        // A list without brackets begins where its first item does, and that item may have brackets.
         Value::List(items) if items.first().is_some_and(|first| begins(first) == begins(item)) => {
             ValueStyle::Collection
         }
@@ -316,7 +316,7 @@ pub(super) fn twice(
         };
         let twice = Diagnostic::error(what, &two.source, two_at, "second definition here");
         let mut twice = twice.also(&one.source, one_at, "first definition here");
-        // The lines between the two are shown.
+        // The rendering may include lines between the two places.
         if one.has_secret || two.has_secret {
             twice.hide_source();
         }

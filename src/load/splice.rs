@@ -1,15 +1,15 @@
-//! Edits of a text in place: bytes that become others, made together, and where the lines of the text begin and end.
+//! Edits of a text in place: replaces several ranges of bytes at once, and finds where lines begin and end.
 
 use std::ops::Range;
 
-/// Bytes that become others.
+/// A range of bytes and the text that replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Splice {
     pub(super) range: Range<usize>,
     pub(super) text: String,
 }
 
-/// `text` with all splices made; nothing where two of them overlap, or one is of no part of the text.
+/// `text` with all splices made; `None` where two of them overlap, or one is outside of the text.
 pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> Option<String> {
     splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
     let mut result = String::with_capacity(text.len());
@@ -24,7 +24,7 @@ pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> Option<String> {
     Some(result)
 }
 
-/// A part of `text` with those splices made that are in it; they are in their order.
+/// A part of `text` with the splices in it made; `splices` are sorted.
 pub(super) fn spliced_part(text: &str, part: Range<usize>, splices: &[Splice]) -> Option<String> {
     let [start, end] = [part.start, part.end].map(|at| splices.partition_point(|splice| splice.range.start < at));
     let moved = splices.get(start..end)?.iter().map(|Splice { range, text }| Splice {
@@ -44,7 +44,7 @@ pub(super) fn line_end(text: &str, at: usize) -> usize {
     text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |found| at + found + 1)
 }
 
-/// Where the comment lines begin that are right above the line which begins at `line`, in this column.
+/// Where the comment lines in this column begin that are right above the line at `line`.
 pub(super) fn own_comments_above(text: &str, line: usize, column: usize) -> usize {
     let mut start = line;
     while start > 0 {

@@ -1,4 +1,4 @@
-//! Which files a stack reads in any of its environments: a change of another file is not a change of the stack.
+//! Which files a stack reads in any of its environments: changes to other files do not change the stack.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub struct StackPath {
 }
 
 impl StackFiles {
-    /// The files of a stack with these settings, to which no environment is applied.
+    /// The files of a stack with these settings, which are those without an environment.
     pub fn new(config: &Config) -> Self {
         let overlays = FileFilter::overlays(config);
         // Nearly all environments of a stack have the same globs.
@@ -36,7 +36,7 @@ impl StackFiles {
         Self { filters: filters.collect() }
     }
 
-    /// Those of one environment, or without one, with the settings of that.
+    /// The files of one environment, or without an environment; `config` has the settings of that environment.
     pub fn of_environment(config: &Config, environment: Option<&str>) -> Self {
         Self { filters: vec![FileFilter::new(config, environment)] }
     }
@@ -52,10 +52,10 @@ impl StackFiles {
         self.filters.iter().any(|filter| filter.reads(&file, true))
     }
 
-    /// Every file and link below `directory` that the stack reads, sorted, as far as it can be read.
+    /// Every file and link below `directory` that the stack reads, sorted; unreadable directories are left out.
     ///
     /// # Errors
-    /// There is more than a walk may visit.
+    /// The directory has more entries than a walk may visit.
     pub fn below(&self, directory: &Path) -> Result<Vec<StackPath>, WalkError> {
         let mut paths = StackPath::below(directory)?;
         paths.retain(|file| self.reads(&file.path));
@@ -77,10 +77,10 @@ impl StackFiles {
 }
 
 impl StackPath {
-    /// Every file and link below `directory` that is not git's, sorted, as far as it can be read.
+    /// Every file and link below `directory` outside of `.git`, sorted; unreadable directories are left out.
     ///
     /// # Errors
-    /// There is more than a walk may visit.
+    /// The directory has more entries than a walk may visit.
     pub fn below(directory: &Path) -> Result<Vec<Self>, WalkError> {
         Self::within(directory, MOST_ENTRIES)
     }

@@ -1,12 +1,12 @@
-//! What a misspelt word most likely means.
+//! Finds the word that a misspelt one most likely means.
 
 use std::cell::Cell;
 
-/// Words that may be compared in the searches of a load.
+/// The most words that the searches of a load compare.
 const MOST_COMPARED: usize = 300_000;
 
-/// Searches for what was meant, each through all words of a long list. After 300,000 words they find nothing, so
-/// that many mistakes among many words take no more time than few.
+/// Searches for intended words, each through a long list. After 300,000 compared words they find nothing, which limits
+/// the time for many mistakes among many words.
 #[derive(Debug)]
 pub struct Searches {
     left: Cell<usize>,
@@ -19,7 +19,7 @@ impl Default for Searches {
 }
 
 impl Searches {
-    /// As [`nearest`].
+    /// Like [`nearest`], within the limit.
     pub fn nearest<'a>(&self, text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
         let left = self.left.get();
         if left == 0 {
@@ -42,10 +42,10 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let distance = |word: &'a str| {
         let length = word.chars().count();
         let most = ((length + 1) / 3).max(1).min(length.saturating_sub(1));
-        // It is at least the difference of the lengths, which is cheap.
+        // The difference of the lengths is a lower bound, and cheap.
         let by_length = lower.chars().count().abs_diff(length);
         let distance = (by_length <= most).then(|| strsim::damerau_levenshtein(&lower, &word.to_lowercase()))?;
-        // Letters are swapped more often than left out.
+        // Of equal distances, prefer the same length: letters are swapped more often than left out.
         (distance <= most).then_some(((distance, by_length), word))
     };
     known.into_iter().filter_map(distance).min_by_key(|(distance, _)| *distance).map(|(_, word)| word)

@@ -1,6 +1,6 @@
-//! The cause of a YAML syntax error. The parser reports where it could not go on, which is often a line after the
-//! mistake; this looks back for the mistakes that people make and names the place of the one it finds. It goes by the
-//! kind of the error, by what the parser had read, and by the bytes around.
+//! The cause of a YAML syntax error. The parser reports where it had to stop, which is often a line after the mistake;
+//! this module searches backwards for common mistakes and reports the place of the one it finds. It uses the kind of
+//! the error, the extent of what the parser had read, and the bytes around.
 
 use std::ops::Range;
 
@@ -23,14 +23,14 @@ impl Cause {
     }
 }
 
-/// What of a text the parser had read before an error.
+/// How far the parser had read a text before an error.
 pub(super) struct Finished {
     pub(super) end: usize,
     /// The innermost bracket that is open there.
     pub(super) bracket: Option<usize>,
 }
 
-/// The mistake behind an error that the parser reports at `at`; nothing where none of the known mistakes fits.
+/// The mistake behind an error that the parser reports at `at`; `None` where none of the known mistakes fits.
 pub(super) fn cause(source: &SourceText, at: usize, kind: &ErrorKind, finished: &Finished) -> Option<Cause> {
     let text = source.as_str();
     let lines = lines(text, at);
@@ -47,14 +47,14 @@ pub(super) fn cause(source: &SourceText, at: usize, kind: &ErrorKind, finished: 
         .or_else(|| no_colon(last, at, kind))
 }
 
-/// What git wrote into a file that both sides of a merge change.
+/// A conflict marker of git, from a merge in which both sides changed the file.
 pub(super) fn conflict(text: &str) -> Option<Cause> {
     let at = if text.starts_with("<<<<<<< ") { 0 } else { text.find("\n<<<<<<< ")? + 1 };
     let message = "a conflict of a merge is not resolved";
     Some(Cause::new(message, at..at + Line::of(text, at).end(), "decide which of the two sides stays"))
 }
 
-/// The mistake that the kind of the error names.
+/// The mistake that the kind of the error implies.
 fn of_kind(text: &str, line: &Line<'_>, at: usize, kind: &ErrorKind, finished: &Finished) -> Option<Cause> {
     let rest = at..(line.start + line.end()).max(at);
     match kind {
@@ -88,7 +88,7 @@ fn of_kind(text: &str, line: &Line<'_>, at: usize, kind: &ErrorKind, finished: &
     }
 }
 
-/// One line of the document, without its comment if it is nothing else.
+/// One line of the document, without its line break.
 #[derive(Debug, Clone, Copy)]
 struct Line<'s> {
     start: usize,
@@ -110,12 +110,12 @@ impl<'s> Line<'s> {
         self.text.trim()
     }
 
-    /// Nothing but blanks or a comment.
+    /// Whether the line has only blanks or a comment.
     fn is_empty(&self) -> bool {
         self.content().is_empty() || self.content().starts_with('#')
     }
 
-    /// Where its content begins, behind the dashes of list items.
+    /// Where its content begins, after the dashes of list items.
     fn key_start(&self) -> usize {
         let mut at = self.indentation();
         while let Some(rest) = self.text[at..].strip_prefix("- ") {
@@ -154,7 +154,7 @@ fn lines(text: &str, at: usize) -> Vec<Line<'_>> {
         }
         let line = Line { start, text: text.trim_end_matches(['\n', '\r']) };
         start += text.len();
-        // The marker at which a document breaks off belongs to what broke off.
+        // A marker right at the error still belongs to the unfinished document.
         if (line.text == "---" || line.text.starts_with("--- ")) && start <= at {
             lines.clear();
         } else {
@@ -164,7 +164,7 @@ fn lines(text: &str, at: usize) -> Vec<Line<'_>> {
     lines
 }
 
-/// A tab in the indentation of the last line or the one above it; of a text of several lines, in one below its first.
+/// A tab in the indentation of the last line or the one above it; in a scalar, of a line after its first.
 fn tab(text: &str, lines: &[Line<'_>], at: usize, kind: &ErrorKind) -> Option<Cause> {
     let [first, last] = [1, 0].map(|number| lines.iter().rev().filter(|line| !line.is_empty()).nth(number));
     let (last, is_below) = (last?, *kind == ErrorKind::TabInPlainScalar);
@@ -180,15 +180,15 @@ fn tab(text: &str, lines: &[Line<'_>], at: usize, kind: &ErrorKind) -> Option<Ca
     Some(Cause::new("a tab in the indentation", tab..tab + count, "indent with spaces"))
 }
 
-/// Whether a character looks like a space, or like nothing, and is a letter for YAML.
+/// Whether a character looks like a space, or is invisible, but is an ordinary character in YAML.
 pub(super) fn is_odd_blank(character: char) -> bool {
     !character.is_ascii() && (character.is_whitespace() || matches!(character, '\u{200b}' | '\u{feff}'))
 }
 
-/// Such a character in the indentation or behind the colon of the last line or the one above it.
+/// Such a character in the indentation or after the colon of the last line or the one above it.
 fn odd_blank(lines: &[Line<'_>]) -> Option<Cause> {
     lines.iter().rev().filter(|line| !line.is_empty()).take(2).find_map(|line| {
-        // In a text it is a letter like any other.
+        // Inside of a text it is an ordinary character.
         let is_key = |text: &str| !text.is_empty() && !text.contains([' ', ':', '"', '\'']);
         let is_in_front = |at: usize| {
             let rest = line.text[at..].trim();
@@ -206,7 +206,7 @@ fn odd_blank(lines: &[Line<'_>]) -> Option<Cause> {
     })
 }
 
-/// A quote that is not closed where the parser gave up.
+/// A quote that is not closed where the parser stopped.
 fn open_quote(text: &str, quote: usize) -> Cause {
     let line = Line::of(text, quote);
     let key = line.entry().filter(|(_, value)| line.start + value == quote);
@@ -257,7 +257,7 @@ fn missing_blank(above: &Line<'_>, last: &Line<'_>) -> Option<Cause> {
     })
 }
 
-/// A line that is deeper than the finished entry above it.
+/// A line that is indented deeper than the entry above it, which already has a value.
 fn deeper(above: &Line<'_>, last: &Line<'_>) -> Option<Cause> {
     let (key, _) = above.entry()?;
     let (indentation, wanted) = (last.indentation(), above.key_start());
@@ -272,7 +272,7 @@ fn deeper(above: &Line<'_>, last: &Line<'_>) -> Option<Cause> {
     })
 }
 
-/// A line whose indentation is that of no line above it that it could belong to.
+/// A line whose indentation matches none of the levels above it.
 fn between_levels(lines: &[Line<'_>]) -> Option<Cause> {
     let (last, before) = lines.split_last()?;
     let indentation = last.indentation();

@@ -1,6 +1,5 @@
-//! The text of one file, checked before any parser sees it: valid UTF-8, no control characters, a
-//! byte-order mark set aside. It knows lines and columns, and whether something in it needs the
-//! careful reader.
+//! The text of one file, checked before any parser reads it: valid UTF-8, without control characters, and
+//! with the byte-order mark removed. It provides lines and columns, and whether the careful reader is needed.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -10,16 +9,16 @@ use serde::Serialize;
 
 use super::secret_names;
 
-/// Bytes between two `---` up to which the fast reader is trusted: its parser's work on nested
-/// brackets grows with their square.
+/// The most bytes between two `---` for the fast reader: the work of its parser grows with the square of the
+/// number of nested brackets.
 const LONGEST_FAST_DOCUMENT: usize = 64 * 1024;
-/// Opening brackets in one document up to which the fast reader is trusted.
+/// The most opening brackets in one document for the fast reader.
 const MOST_FAST_BRACKETS: usize = 2_000;
 
-/// Bytes of a text of which the characters are counted to find a place.
+/// The size, in bytes, of the blocks whose characters are counted to find a column.
 const BLOCK: usize = 1024;
 
-/// How a file is written, by its name.
+/// The language of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// `.yaml`, `.yml`
@@ -29,7 +28,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Of a file with this path.
+    /// The language of the file at this path.
     pub(super) fn of(path: &str) -> Self {
         if path.to_ascii_lowercase().ends_with(".json") { Self::Json } else { Self::Yaml }
     }
@@ -51,13 +50,13 @@ pub struct TextError {
     pub message: String,
     /// What to do.
     pub label: &'static str,
-    /// The text, as far as it is one.
+    /// The text, up to the bytes that are wrong.
     pub source: Box<SourceText>,
     /// The bytes of it that are wrong.
     pub range: Range<usize>,
 }
 
-/// What finds a place without reading its line, which may be all of the text.
+/// Finds line and column without reading the whole line, which may be the whole text.
 #[derive(Debug, Clone)]
 struct Index {
     /// Where each line begins.
@@ -78,7 +77,7 @@ impl Index {
     }
 }
 
-/// How many characters begin in these bytes of a text.
+/// The number of characters that begin in these bytes of a text.
 fn begun_in(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
@@ -91,9 +90,9 @@ pub struct SourceText {
     text: String,
     /// Bytes of the byte-order mark before the text.
     mark: usize,
-    /// Found when a place is first asked for.
+    /// Built on the first query for a place.
     index: OnceLock<Index>,
-    /// Whether it names a secret, found when something is said of it that nobody could parse.
+    /// Whether it names a secret, computed for the first diagnostic about a part that cannot be parsed.
     names_secret: OnceLock<bool>,
 }
 
@@ -120,7 +119,7 @@ impl SourceText {
         let text = if mark == 0 { text } else { text[mark..].to_owned() };
         let source = Self::of(path.clone(), text, mark);
         let forbidden = |b: &u8| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127);
-        // Without a way out of the loop the compiler looks at many bytes at once.
+        // Without an early exit, the compiler can vectorize the loop.
         let any = source.text.as_bytes().iter().fold(false, |any, byte| any | forbidden(byte));
         if let Some(at) = any.then(|| source.text.bytes().position(|byte| forbidden(&byte))).flatten() {
             let code = source.text.as_bytes()[at];
@@ -131,7 +130,7 @@ impl SourceText {
         Ok(source)
     }
 
-    /// What the text of a file becomes; nothing where it could not be read back.
+    /// The edited text of a file; `None` where it could not be read back.
     pub(super) fn edited(path: &Arc<str>, text: &str) -> Option<Self> {
         Self::new(path, text.as_bytes().to_vec()).ok()
     }
@@ -145,7 +144,7 @@ impl SourceText {
         Self { path, text, mark, index: OnceLock::new(), names_secret: OnceLock::new() }
     }
 
-    /// Whether it names a secret, looked for once.
+    /// Whether it names a secret; searched once.
     pub(super) fn names_secret(&self) -> bool {
         *self.names_secret.get_or_init(|| secret_names::may_be_in(&self.text))
     }
@@ -155,7 +154,7 @@ impl SourceText {
         &self.text
     }
 
-    /// How it is written.
+    /// The language that it is written in.
     pub fn language(&self) -> Language {
         Language::of(&self.path)
     }
@@ -176,7 +175,7 @@ impl SourceText {
         self.index.get_or_init(|| Index::of(self.text.as_bytes()))
     }
 
-    /// How many characters are before this byte.
+    /// The number of characters before this byte.
     fn before(&self, at: usize) -> usize {
         let block = at / BLOCK;
         self.index().characters[block] + begun_in(&self.text.as_bytes()[block * BLOCK..at])
@@ -198,7 +197,7 @@ impl SourceText {
         lines[next - 1]..lines.get(next).map_or(self.text.len(), |next| next - 1)
     }
 
-    /// Whether something in it means more, or other things, than the fast reader sees.
+    /// Whether it contains anything that the fast reader does not support or reads differently.
     pub fn needs_care(&self) -> bool {
         match self.language() {
             Language::Yaml => yaml_needs_care(self.text.as_bytes()),
@@ -207,13 +206,13 @@ impl SourceText {
     }
 }
 
-/// Merge keys and variables, escapes that may make one; integers that the fast reader takes for more than YAML 1.2 does
-/// (`0b1`, `+0x1`, `-0o1`); tags, which it drops; comments that touch what is before them, tabs, and `-` and `?` in brackets,
-/// which it reads in another way or lets pass; quoted texts of several lines, whose indentation it does not check; and
-/// documents too large for it.
+/// Whether a text has: merge keys, variables or escapes that may produce one; integers that only the fast reader
+/// accepts (`0b1`, `+0x1`, `-0o1`); tags, which it drops; comments without a space before them, tabs, and `-` and `?`
+/// in brackets, which it reads differently or accepts; quoted texts of several lines, whose indentation it does not
+/// check; or a document that is too large for it.
 fn yaml_needs_care(text: &[u8]) -> bool {
     let (mut document, mut brackets, mut before) = (0, 0, b'\n');
-    // Whether a quote is open at the end of the line, as far as counting shows.
+    // Whether a quote is open at the end of the line, judged by counting quotes.
     let (mut double, mut single) = (false, false);
     for (at, byte) in text.iter().enumerate() {
         let found = match byte {
@@ -226,7 +225,7 @@ fn yaml_needs_care(text: &[u8]) -> bool {
                 single = !single;
                 false
             }
-            // What it stands for may make a variable.
+            // The escaped character may be a part of a variable.
             b'x' | b'u' | b'U' if before == b'\\' => true,
             b'<' => before == b'<',
             b'#' => !before.is_ascii_whitespace(),

@@ -1,5 +1,5 @@
-//! Parser events as a tree in which every node knows its bytes. One document is in memory at a time; after
-//! a syntax error the next document is read on. Nesting and node counts are bounded.
+//! Turns parser events into a tree in which every node has its range of bytes. One document is in memory at a
+//! time; after a syntax error reading resumes at the next document. Nesting and node counts are bounded.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,9 +12,9 @@ use super::splice::line_start;
 use super::syntax::{self, Finished};
 use super::text::SourceText;
 
-/// Levels of nesting; an endpoint needs seven.
+/// The most levels of nesting; an endpoint needs seven.
 const DEEPEST: usize = 64;
-/// Nodes of one document.
+/// The most nodes of one document.
 const MOST_NODES: usize = 200_000;
 
 /// A node's index in its tree.
@@ -39,7 +39,7 @@ pub(super) enum AliasTarget<'s> {
     Node(NodeId),
     /// The value that contains the alias itself.
     Around,
-    /// No anchor of the document.
+    /// The document has no anchor with this name.
     Missing(Cow<'s, str>),
 }
 
@@ -69,7 +69,7 @@ pub(super) struct TreeNode<'s> {
 #[derive(Debug)]
 pub(super) struct Tree<'s> {
     nodes: Vec<TreeNode<'s>>,
-    /// Nothing, where the document is empty.
+    /// `None` where the document is empty.
     pub(super) root: Option<NodeId>,
 }
 
@@ -78,7 +78,7 @@ impl<'s> Tree<'s> {
         &self.nodes[id]
     }
 
-    /// The text of a scalar with its style, aliases followed.
+    /// The text of a scalar with its style, with aliases resolved.
     pub(super) fn scalar(&self, id: NodeId) -> Option<(&Cow<'s, str>, TextStyle)> {
         match &self.node(id).shape {
             NodeShape::Scalar { text, style } => Some((text, *style)),
@@ -116,7 +116,7 @@ impl<'s> Documents<'s> {
         }
     }
 
-    /// Those of settings, which have no secrets.
+    /// The documents of settings, which do not contain secrets.
     pub(super) fn of_settings(source: &'s SourceText) -> Self {
         Self { may_have_secret: false, ..Self::new(source) }
     }
@@ -126,7 +126,7 @@ impl<'s> Documents<'s> {
         let at = marker.byte_offset().unwrap_or_else(|| self.source.as_str().len());
         let text = self.source.as_str();
         let at = self.source.floor(at);
-        // The end of the text has no line of its own; its last character has.
+        // The end of the text is not on a line; mark the last character instead.
         let at = if at >= text.len() { self.source.floor(text.trim_end().len().saturating_sub(1)) } else { at };
         self.ended = !matches!(self.parser.proceed_next_document(), Ok(true));
         let end = text[at..].chars().next().filter(|c| *c != '\n').map_or(at, |c| at + c.len_utf8());
@@ -139,7 +139,7 @@ impl<'s> Documents<'s> {
                 Diagnostic::error(format!("syntax error: {}", cause.message), self.source, cause.range, cause.label)
             }
             None => {
-                // Beside a line that is not shown it says nothing.
+                // `here` means nothing beside a hidden line.
                 let label = if self.may_have_secret { "" } else { "here" };
                 Diagnostic::error(format!("syntax error: {}", error.kind()), self.source, at..end, label)
             }
@@ -258,7 +258,7 @@ impl<'s> Builder<'s> {
         self.grow(end);
     }
 
-    /// A collection ends no earlier than what is in it.
+    /// Extends the open collection to contain `end`.
     fn grow(&mut self, end: usize) {
         if let Some(open) = self.open.last() {
             let node = &mut self.nodes[open.id];
@@ -275,8 +275,8 @@ impl<'s> Builder<'s> {
         text.strip_suffix('\n').map(|text| Cow::Owned(text.to_owned())).unwrap_or(text)
     }
 
-    /// The bytes of a block scalar, from its header to its last character: the parser's begin behind the header and go
-    /// on to what follows.
+    /// The bytes of a block scalar, from its header to its last character. The range of the parser begins after the
+    /// header and extends to what follows.
     fn block(&self, content: &Range<usize>) -> Range<usize> {
         let slice = |range| self.text.get(range).unwrap_or_default();
         let above = slice(self.end..content.start).trim_end();
@@ -285,14 +285,14 @@ impl<'s> Builder<'s> {
         let indicator = header.rfind(['|', '>']);
         let start = indicator.map_or(content.start, |at| self.end + line + at);
         let text = slice(content.clone());
-        // With `+` the blank lines at its end are a part of it.
+        // With `+`, the blank lines at its end are a part of it.
         let keeps = indicator.is_some_and(|at| header[at..].contains('+'));
         let text = if keeps { text.trim_end_matches(' ') } else { text.trim_end() };
         let text = text.strip_suffix('\n').unwrap_or(text);
         start..content.start + text.strip_suffix('\r').unwrap_or(text).len()
     }
 
-    /// Where an empty value is: behind its colon, which the parser has before it.
+    /// The place of an empty value: after its colon. The parser reports the place before the colon.
     fn empty(&self, at: usize) -> usize {
         let behind_colon = || {
             let key = self.nodes[self.open.last()?.key?].range.end;
@@ -329,7 +329,7 @@ fn unknown_tag(tag: &Tag) -> Option<String> {
     Some(tag.original()).filter(|written| tag.core_suffix().is_none() && written != "!")
 }
 
-/// Whether a tag makes a text of a plain scalar.
+/// Whether a tag turns a plain scalar into a text.
 fn is_of_text(tag: &Tag) -> bool {
     tag.core_suffix().map_or_else(|| tag.original() == "!", |suffix| suffix == "str")
 }

@@ -1,5 +1,5 @@
-//! `${name}` in values. A value that is one variable without quotes is read again as YAML;
-//! elsewhere the text is put in. Replaced text is never looked through again.
+//! Substitutes `${name}` in values. The text of a variable that is a whole unquoted value is read as YAML;
+//! elsewhere it is inserted as text. Inserted text is not searched for variables.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,20 +14,20 @@ use super::suggestion::{Searches, nearest};
 use super::text::SourceText;
 use super::tree::{Documents, TextStyle};
 
-/// Bytes that the variables of a load put in together: a value can be long, and used very often.
+/// The most bytes that variables insert in one load: a value can be long, and used very often.
 const MOST_PUT_IN: usize = 512 * 1024 * 1024;
 
 /// The values of variables by name.
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     texts: BTreeMap<String, Variable>,
-    /// Those that only environments set, with whether any definition uses them.
+    /// The variables that only environments set, and whether any definition uses them.
     of_environments: BTreeMap<String, AtomicBool>,
-    /// Bytes that were put in so far.
+    /// The bytes inserted so far.
     put_in: AtomicUsize,
 }
 
-/// A value with whether any definition uses it.
+/// A value, and whether any definition uses it.
 #[derive(Debug)]
 struct Variable {
     text: SourceText,
@@ -42,8 +42,8 @@ impl Variables {
         Self { texts: texts.collect(), ..Self::default() }
     }
 
-    /// The variables of a stack. Without an environment, those that only environments set are one problem: see
-    /// [`Variables::without_environment`].
+    /// The variables of a stack. Without an environment, all uses of variables that only environments set are one
+    /// problem: see [`Variables::without_environment`].
     pub(super) fn of_stack(config: &Config, options: &LoadOptions) -> Self {
         let names = config.environment_variables.iter().filter(|name| !config.variables.contains_key(*name));
         let is_left_out = options.environment.is_none() && !config.environments.is_empty();
@@ -51,14 +51,14 @@ impl Variables {
         Self { of_environments: names.collect(), ..Self::new(&config.variables) }
     }
 
-    /// The problem of definitions that use longer values, and more of them, than there is room for.
+    /// The problem that variables insert more text than the limit.
     pub(super) fn too_much(&self) -> Option<Diagnostic> {
         let what = || format!("the variables put in more than {} MiB together", MOST_PUT_IN >> 20);
         let is_too_much = self.put_in.load(Ordering::Relaxed) > MOST_PUT_IN;
         is_too_much.then(|| Diagnostic::without_place(what(), "shorten their values, or use them less often"))
     }
 
-    /// The problem of definitions that use what only environments set, where none is chosen.
+    /// The problem of definitions that use variables of environments, where none is chosen.
     pub(super) fn without_environment(&self, config: &Config) -> Option<Diagnostic> {
         let (name, _) = self.of_environments.iter().find(|(_, used)| used.load(Ordering::Relaxed))?;
         let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
@@ -66,8 +66,8 @@ impl Variables {
         Some(Diagnostic::without_place(format!("the variable `{name}` is set in environments only"), help))
     }
 
-    /// The problems of variables in force that nothing uses: an error where only `--var` names one, else a note at its
-    /// place. `is_written` is whether a file contains `${name}`: an overlay may replace the value that uses a variable.
+    /// The problems of unused variables: an error where only `--var` names one, else a note at its place. `is_written`:
+    /// whether a file contains `${name}`, because an overlay may replace the value that uses a variable.
     pub(super) fn unused(
         &self,
         config: &Config,
@@ -104,7 +104,7 @@ pub(super) fn is_name(text: &str) -> bool {
         && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
-/// Puts the variables into every value.
+/// Substitutes the variables in every value.
 pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, problems: &mut Vec<Diagnostic>) {
     let at = item.span;
     match &mut item.value {
@@ -125,9 +125,9 @@ pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, prob
                 }
                 return;
             }
-            // What only escapes one has none.
+            // A text with only escapes (`$${`) has no variable.
             let has_variable = !names(text).is_empty();
-            // What is put in must not turn a text into a number or null.
+            // Inserted text must not turn a text into a number or null.
             let style = if *style == TextStyle::Plain { TextStyle::Quoted } else { *style };
             item.value = match replaced(text, &at, variables, problems) {
                 Some(text) => Value::Text(Cow::Owned(text), style),
@@ -141,7 +141,7 @@ pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, prob
     }
 }
 
-/// Puts in the variables that are mappings, so that overlays are merged with them as with any other mapping.
+/// Substitutes variables whose values are mappings, so that overlays are merged into them as into any other mapping.
 pub(super) fn substitute_mappings<'s>(item: &mut Item<'s>, variables: &'s Variables) {
     let at = item.span;
     match &mut item.value {
@@ -173,7 +173,7 @@ pub fn names(text: &str) -> Vec<&str> {
 
 /// Whether it may contain a variable.
 pub(super) fn contains(text: &str) -> bool {
-    // Nearly no text has the first byte.
+    // Few texts contain a `$`, and searching for one byte is fast.
     memchr::memchr(b'$', text.as_bytes()).is_some() && text.contains("${")
 }
 
@@ -192,7 +192,7 @@ fn lookup<'s>(
         variable.used.store(true, Ordering::Relaxed);
         let length = variable.text.as_str().len();
         let before = variables.put_in.fetch_add(length, Ordering::Relaxed);
-        // What is refused here has no error of its own: with threads it was another one each time.
+        // Exceeding the limit is reported once by `too_much`: which use exceeds it depends on the threads.
         return (before + length <= MOST_PUT_IN).then_some(&variable.text);
     }
     if let Some(used) = variables.of_environments.get(name) {
@@ -220,7 +220,7 @@ fn spot(at: &TextSpan<'_>, needle: &str) -> Range<usize> {
     }
 }
 
-/// The text with its variables put in, `None` where one of them is refused.
+/// The text with its variables substituted; `None` where one of them is refused.
 fn replaced(text: &str, at: &TextSpan<'_>, variables: &Variables, problems: &mut Vec<Diagnostic>) -> Option<String> {
     let mut result = String::with_capacity(text.len());
     let mut refused = false;

@@ -1,5 +1,5 @@
-//! Settings and policies are read by their description, a JSON schema: the one that editors check a file with. What no
-//! schema can say is a `format` in it, and `errorMessage` is what both say of a value that does not fit.
+//! Reads settings and policies by their description, the JSON schema that editors check a file with. A rule that JSON
+//! Schema cannot express is a `format` in it. trueup and editors show `errorMessage` for a value that does not fit.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ pub static SETTINGS: LazyLock<Json> = LazyLock::new(|| {
     settings
 });
 
-/// What a policy may contain: nothing in it is passed over, and so nothing is null.
+/// What a policy may contain. Nothing in a policy is ignored, so null is not allowed.
 pub static POLICY: LazyLock<Json> = LazyLock::new(|| {
     let mut policy = document("policy");
     without_null(&mut policy);
@@ -48,14 +48,14 @@ fn document(name: &str) -> Json {
 
 type SettingPaths = Vec<(Vec<&'static str>, Option<&'static Json>)>;
 
-/// Every setting, as the keys to it in its layer, with what applies where it is absent; a free key is `*`.
+/// Every setting as its path of keys in a layer, with its default; a key that users choose is `*`.
 pub fn setting_paths() -> SettingPaths {
     let mut paths = vec![(vec!["defaults"], None), (vec!["environments"], None)];
     collect_paths(&SETTINGS["properties"]["environments"]["additionalProperties"], &[], &mut paths);
     paths
 }
 
-/// What a node of a description refers to, if it does.
+/// The node that the `$ref` of a node names, if it has one.
 fn target(description: &'static Json, node: &'static Json) -> Option<&'static Json> {
     Some(description.pointer(&node["$ref"].as_str()?[1..]).expect(IN_FILE))
 }
@@ -91,7 +91,7 @@ fn without_null(node: &mut Json) {
     }
 }
 
-/// What a mapping sets, as far as it fits the description, and everything that does not fit.
+/// The values of a mapping that fit the description, and a problem for each that does not.
 pub(super) fn read(description: &'static Json, root: &Item<'_>) -> (Json, Vec<Diagnostic>) {
     let mut decoder = Decoder::new(None);
     let value = Reader { description }.value(&mut decoder, Place::root(root), description);
@@ -99,7 +99,7 @@ pub(super) fn read(description: &'static Json, root: &Item<'_>) -> (Json, Vec<Di
     (value.unwrap_or_else(|| json!({})), problems.collect())
 }
 
-/// What was read, in types.
+/// Converts the values that were read to their type.
 pub(super) fn typed<T: DeserializeOwned + Default>(read: Json, root: &Item<'_>, problems: &mut Vec<Diagnostic>) -> T {
     serde_json::from_value(read).unwrap_or_else(|problem| {
         problems.push(root.span.error(format!("this cannot be read: {problem}"), ""));
@@ -147,7 +147,7 @@ impl Reader {
         decoder.take(&place, scalar)
     }
 
-    /// The option for what is written, else the first.
+    /// The option with the type of the written value, else the first.
     fn option(&self, options: &'static [Json], item: &Item<'_>) -> &'static Json {
         let resolved = |node| target(self.description, node).unwrap_or(node);
         options.iter().map(resolved).find(|node| is_of(type_of(node), &item.value)).unwrap_or(&options[0])
@@ -162,7 +162,7 @@ impl Reader {
                     let Some(entry) = fields.entry(name) else { continue };
                     let path = place.join(name.as_str());
                     if entry.item.is_null() {
-                        // In settings it is as if the key were not there.
+                        // In settings, null means the same as a missing key.
                         if std::ptr::eq(self.description, &raw const *POLICY) {
                             let label = "give a value, `[]` to allow none, or leave the key out";
                             fields.decoder.fault(&path, entry.key_at.error(format!("`{name}` has no value"), label));
@@ -217,7 +217,7 @@ impl Reader {
     }
 }
 
-/// Whether a value is written as this type is: a list, a mapping, or a text.
+/// Whether a value has the shape of this type: a list, a mapping, or a text.
 fn is_of(of_type: &str, value: &Value<'_>) -> bool {
     match value {
         Value::List(_) => of_type == "array",
@@ -226,13 +226,13 @@ fn is_of(of_type: &str, value: &Value<'_>) -> bool {
     }
 }
 
-/// The type that is not null.
+/// The type of a node; of several, the first, because null comes last.
 fn type_of(node: &Json) -> &str {
     let first = node["type"].as_array().and_then(|types| types.first());
     first.unwrap_or(&node["type"]).as_str().unwrap_or_default()
 }
 
-/// A problem with a value; a long label is a line of its own.
+/// A problem with a value; a long label becomes a help line.
 pub(super) fn error(at: TextSpan<'_>, what: String, label: &str) -> Diagnostic {
     if label.len() > 60 { at.error(what, "").with_help(label) } else { at.error(what, label) }
 }
@@ -276,7 +276,7 @@ fn fits_pattern(node: &'static Json, text: &str) -> bool {
     matches(node).unwrap_or(true) && !matches(&node["not"]).unwrap_or(false)
 }
 
-/// The rule that a key of a mapping with free keys breaks.
+/// The rule that a key breaks in a mapping whose keys users choose.
 fn key_fault(node: &'static Json, key: &str) -> Option<&'static str> {
     match node["format"] == "label-key" {
         true => label::key_fault(key),
@@ -293,7 +293,7 @@ fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_
             Some(error(at, format!("`{key}` is `{text}`, which is not a directory below this one"), message))
         }
         "field" if field(text, "").is_none() => {
-            // What is below a field of the spec is ignored with it.
+            // A field of the spec is ignored as a whole, with everything below it.
             let whole = text.match_indices(['.', '[']).nth(1).map(|(at, _)| &text[..at]);
             let label = match whole.filter(|whole| field(whole, "").is_some()) {
                 Some(whole) => format!("it is ignored with the whole field: `{whole}`"),
@@ -327,7 +327,7 @@ fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_
     }
 }
 
-/// What is wrong with an address, which is not shown: it may contain a password.
+/// What is wrong with an address. The problem does not show the address, which may contain a password.
 fn service(what: &str, text: &str, at: TextSpan<'_>) -> Option<Diagnostic> {
     if text.contains('@') {
         let problem = at.error(format!("{what} contains a user name or a password"), "").without_source();
@@ -349,15 +349,15 @@ fn service(what: &str, text: &str, at: TextSpan<'_>) -> Option<Diagnostic> {
     Some(at.error(format!("{what} is not a valid address of a service"), "").without_source().with_help(label))
 }
 
-/// The directory of overlays, as its parts; nothing where it is not below this one.
+/// The normalized path of an overlay directory; `None` where it is not below the directory of the stack.
 pub(super) fn directory(text: &str) -> Option<String> {
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     (!text.starts_with('/') && !parts.is_empty() && !parts.contains(&"..")).then(|| parts.join("/"))
 }
 
-/// The field of the objects that a glob matches: of an endpoint, or of any other kind.
+/// Parses a field of the objects that the glob `object` matches: endpoints, or objects of any other kind.
 pub(super) fn field(text: &str, object: &str) -> Option<Field> {
-    // A unit is ignored whole.
+    // A unit of the spec is ignored as a whole.
     if text.strip_prefix("spec.").is_some_and(|rest| rest.contains(['.', '['])) {
         return None;
     }
@@ -368,7 +368,7 @@ pub(super) fn field(text: &str, object: &str) -> Option<Field> {
     }
 }
 
-/// What the fields of an endpoint are called in `ignore:`.
+/// The names of the fields of an endpoint in `ignore:`.
 fn field_names() -> String {
     let any = || "KEY".to_owned();
     let maps = [Field::Label(any()), Field::Annotation(any())];
@@ -377,7 +377,7 @@ fn field_names() -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Whether this is a path as `explain` takes it, of a field that its message does not have.
+/// Whether this path, in the notation of `explain`, names a field of a known message; the message need not have it.
 fn is_below_known(path: &str) -> bool {
     let mut steps = path.split('.');
     let kind = steps.next().and_then(KindName::find).filter(|kind| !kind.is_endpoint());

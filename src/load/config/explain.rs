@@ -22,7 +22,7 @@ pub struct ExplainedSetting {
     pub layer: LayerName,
     /// Where it is set.
     pub place: Option<SourceLocation>,
-    /// What the layers below set, the nearest first.
+    /// The values that lower layers set, the nearest layer first.
     pub replaced: Vec<ReplacedSetting>,
 }
 
@@ -38,7 +38,7 @@ pub struct ReplacedSetting {
 }
 
 impl ExplainedSetting {
-    /// Puts a value over the one that is there.
+    /// Replaces the value with that of a higher layer.
     #[must_use]
     pub fn replaced_by(mut self, value: Json, layer: LayerName, place: Option<SourceLocation>) -> Self {
         let below = ReplacedSetting {
@@ -50,20 +50,20 @@ impl ExplainedSetting {
         self
     }
 
-    /// The name of the variable, where it is one.
+    /// The name of the variable, where the setting is one.
     pub fn variable(&self) -> Option<&str> {
         if let [key, name] = &*self.path { Some(&**name).filter(|_| key == "variables") } else { None }
     }
 
-    /// Leaves its values out.
+    /// Hides its values.
     pub fn conceal(&mut self) {
         let values = self.replaced.iter_mut().map(|replaced| &mut replaced.value);
         values.chain([&mut self.value]).for_each(|value| *value = "(not shown)".into());
     }
 }
 
-/// Every setting that a layer of the environment sets, in the order of their paths, and then each overlay, in the order in
-/// which they are applied. Settings that are wrong have been reported before.
+/// Every setting that a layer of the environment sets, sorted by path, then the overlays in the order in which they are
+/// applied. Problems with settings have been reported before.
 pub(in crate::load) fn settings(source: &SourceText, options: &LoadOptions) -> Vec<ExplainedSetting> {
     let root = document(source, &mut Vec::new());
     let layers = root.as_ref().map(Layers::new);
@@ -83,9 +83,9 @@ pub(in crate::load) fn settings(source: &SourceText, options: &LoadOptions) -> V
         for entry in layer.entries().iter().filter(|entry| *name != LayerName::TopLevel && !entry.item.is_null()) {
             let (path, place) = (vec![entry.key.clone().into_owned()], Some(entry.key_at.location()));
             match &*entry.key {
-                // What an environment extends is its own.
+                // `extends` is not merged: it belongs to the environment that sets it.
                 "extends" => set(path, json(&entry.item), name, place),
-                // Overlays add up: none replaces that of another layer.
+                // Overlays add up: a layer does not replace the overlay of another layer.
                 "overlay" => {
                     let (value, layer) = (json(&entry.item), name.clone());
                     overlays.push(ExplainedSetting { path, value, layer, place, replaced: Vec::new() });
@@ -105,7 +105,7 @@ pub(in crate::load) fn settings(source: &SourceText, options: &LoadOptions) -> V
     explained.into_values().chain(overlays).collect()
 }
 
-/// The values of a layer; a list is one.
+/// Visits the values of a layer; a list is one value.
 fn leaves<'i, 's>(item: &'i Item<'s>, path: &mut Vec<String>, take: &mut impl FnMut(&[String], &'i MapEntry<'s>)) {
     for entry in item.entries() {
         path.push(entry.key.clone().into_owned());

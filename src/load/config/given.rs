@@ -1,4 +1,4 @@
-//! What limits a run in settings and policies, merged into other limits. Everything in it was checked by its description.
+//! Merges the limits of a run, from settings or a policy, onto their defaults. The description has checked the values.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ pub(super) fn labels<'de, D: Deserializer<'de>>(from: D) -> Result<StringMap, D:
     Ok(BTreeMap::deserialize(from)?.into_iter().collect())
 }
 
-/// What limits a run in settings; what is not set has its default.
+/// The limits in settings; those that are not set have their defaults.
 pub(super) fn safeguards<'de, D: Deserializer<'de>>(from: D) -> Result<Safeguards, D::Error> {
     over(&Config::default().safeguards, Map::deserialize(from)?).map_err(Error::custom)
 }
 
-/// What limits a run in a policy; what is not set is not limited.
+/// The limits in a policy; what it does not set is unlimited.
 pub(super) fn loosest<'de, D: Deserializer<'de>>(from: D) -> Result<Safeguards, D::Error> {
     over(&Policy::default().loosest, Map::deserialize(from)?).map_err(Error::custom)
 }
@@ -29,7 +29,7 @@ pub(super) fn loosest<'de, D: Deserializer<'de>>(from: D) -> Result<Safeguards, 
 fn over(limits: &Safeguards, mut given: Map<String, Json>) -> serde_json::Result<Safeguards> {
     let gates = given.get_mut("gates").and_then(Json::as_object_mut);
     if let Some((gates, events)) = gates.and_then(|gates| gates.remove("events").map(|events| (gates, events))) {
-        // A word is the mode.
+        // A single word is the mode.
         let mode = if events.is_string() { &events } else { events.get("mode").unwrap_or(&Json::Null) };
         gates.insert("events".to_owned(), if mode.is_null() { "warn".into() } else { mode.clone() });
         for key in ["minutes", "threshold"] {
@@ -46,7 +46,7 @@ fn over(limits: &Safeguards, mut given: Map<String, Json>) -> serde_json::Result
         });
     }
     if let Some(strict @ Json::Bool(_)) = given.get_mut("strict") {
-        // Every kind but endpoint, which has nothing that a definition does not name.
+        // Every kind but endpoint, whose definitions cover every field.
         let kinds = KindName::all().filter(|kind| *strict == true && !kind.is_endpoint());
         *strict = kinds.map(KindName::as_str).collect();
     }
@@ -55,7 +55,7 @@ fn over(limits: &Safeguards, mut given: Map<String, Json>) -> serde_json::Result
     serde_json::from_value(all)
 }
 
-/// Mappings are merged, and everything else replaces what is below it.
+/// Merges mappings; any other value replaces the one below it.
 fn lay(below: &mut Json, above: Json) {
     match (below, above) {
         (Json::Object(below), Json::Object(above)) => {

@@ -21,13 +21,13 @@ use crate::load::tree::Documents;
 use crate::model::Namespace;
 use crate::model::policy::Prune;
 
-/// Keys of the top level and of a layer that no layer passes on.
+/// Keys that a layer does not pass on to the layers above it.
 pub(super) const OWN_KEYS: [&str; 4] = ["environments", "defaults", "extends", "overlay"];
-/// The same for an environment that is not chosen: nobody asks for the values of its variables.
+/// The same for an environment that is not chosen: the values of its variables are not used.
 const OWN_KEYS_OF_OTHERS: [&str; 5] = ["environments", "defaults", "extends", "overlay", "variables"];
-/// Values that the environments have together, those that they inherit included, but for variables.
+/// The most values that all environments may have together, with inherited values but without variables.
 const MOST_VALUES: usize = 1_000_000;
-/// Environments among which a message looks for the one that was meant.
+/// The most environments that a message searches for the intended one.
 const MOST_OFFERED: usize = 100;
 
 /// The settings in `source` for the environment that `options` names, as far as they can be read.
@@ -41,14 +41,14 @@ pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems
     Layers::new(&root).config(options, problems)
 }
 
-/// The namespaces and kinds that the settings of another time list for the stack of this name, in any environment, which may
-/// have another name now, and without one; nothing where they are not of the stack. Those that name no stack are of it where
-/// it `is_unnamed`. The rest of them may be anything; what cannot be parsed was never applied.
+/// The namespaces and kinds that settings from another time list for `stack`, in any environment (it may have been
+/// renamed) or without one; `None` where they do not belong to the stack. Settings without a stack name do so where it
+/// `is_unnamed`. Other settings are not checked; a name that cannot be parsed was never applied.
 pub fn lists_of(settings: Vec<u8>, stack: &str, is_unnamed: bool) -> Option<(BTreeSet<Namespace>, BTreeSet<KindName>)> {
     let source = SourceText::new(&FILE.into(), settings).ok()?;
     let root = document(&source, &mut Vec::new())?;
     let all = Layers::new(&root);
-    // Most environments have the same list.
+    // Most environments inherit the same list; its position identifies it.
     let (mut is_of_it, mut namespaces, mut kinds) = (false, BTreeMap::new(), BTreeMap::new());
     for environment in all.environments.keys().map(|name| Some(*name)).chain([None]) {
         let layers = all.of(environment);
@@ -67,7 +67,7 @@ pub fn lists_of(settings: Vec<u8>, stack: &str, is_unnamed: bool) -> Option<(BTr
     is_of_it.then(|| (namespaces, kinds.filter_map(KindName::find).collect()))
 }
 
-/// The one document of a file; nothing where it is empty or cannot be read.
+/// The only document of a file; `None` where the file is empty or cannot be read.
 pub(in crate::load) fn document<'s>(source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
     let mut first = None;
     for document in Documents::of_settings(source) {
@@ -94,7 +94,7 @@ fn check(root: &Item<'_>, problems: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether the environment that `name` extends is another one that extends none itself.
+/// The problem where `name` extends itself, an unknown environment, or one that extends another.
 fn extends_fault(
     entry: &MapEntry<'_>,
     name: &str,
@@ -151,7 +151,7 @@ impl fmt::Display for LayerName {
     }
 }
 
-/// The layers of a file whose problems are reported already.
+/// The layers of a file whose problems have been reported.
 pub(in crate::load) struct Layers<'i, 's> {
     root: &'i Item<'s>,
     environments: BTreeMap<&'i str, &'i Item<'s>>,
@@ -163,7 +163,7 @@ impl<'i, 's> Layers<'i, 's> {
         Self { root, environments: entries.iter().map(|entry| (&*entry.key, &entry.item)).collect() }
     }
 
-    /// The layers of an environment, the lowest first; of one that is not defined what applies to every one.
+    /// The layers of an environment, the lowest first; of an undefined one, the layers that apply to every environment.
     pub(in crate::load) fn of(&self, environment: Option<&str>) -> Vec<(LayerName, &'i Item<'s>)> {
         let mut layers = vec![(LayerName::TopLevel, self.root)];
         let Some(name) = environment else { return layers };
@@ -204,7 +204,7 @@ impl<'i, 's> Layers<'i, 's> {
         config
     }
 
-    /// The merged layers of an environment, without the `own` keys of each; the top level alone where there is none.
+    /// The merged layers of an environment, without the `own` keys of each; without an environment, the top level.
     fn tree(&self, environment: Option<&str>, own: &[&str]) -> Item<'s> {
         let top = merged(None, self.root, own, &mut Vec::new());
         let above = self.of(environment).into_iter().skip(1);
@@ -214,7 +214,7 @@ impl<'i, 's> Layers<'i, 's> {
     /// The settings of an environment with these merged layers, without `--var`.
     fn resolved(&self, environment: Option<&str>, tree: &Item<'s>, problems: &mut Vec<Diagnostic>) -> Config {
         let layers = self.of(environment);
-        // Its problems are those of its layers.
+        // `check` has reported the problems of the layers.
         let (given, _) = described::read(&SETTINGS, tree);
         let mut config: Config = described::typed(given, tree, problems);
         let overlays = layers.iter().skip(1).filter_map(|(_, layer)| directory(layer.get("overlay")?.text()?));
@@ -246,7 +246,7 @@ impl<'i, 's> Layers<'i, 's> {
     }
 }
 
-/// What is deleted: by default nothing without `namespaces:`.
+/// Sets which objects are deleted: by default none without `namespaces:`.
 fn set_prune(tree: &Item<'_>, listed: bool, config: &mut Config, problems: &mut Vec<Diagnostic>) {
     let set = tree.entries().iter().find(|entry| entry.key == "prune" && !entry.item.is_null());
     match set {
@@ -259,12 +259,12 @@ fn set_prune(tree: &Item<'_>, listed: bool, config: &mut Config, problems: &mut 
     }
 }
 
-/// A layer on what is below it, without the `own` keys at its top.
+/// Merges a layer onto the one below it, without the `own` keys at its top.
 pub(super) fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, own: &[&str], path: &mut Vec<String>) -> Item<'s> {
     let mode;
     let changes = match &above.value {
         Value::Map(changes) => changes.as_slice(),
-        // The mode of this gate alone is written as a word.
+        // Only this gate can be written as a word, its mode.
         Value::Text(..) if *path == ["gates", "events"] => {
             mode = [MapEntry { key: "mode".into(), key_at: above.span, item: above.clone() }];
             &mode
@@ -275,7 +275,7 @@ pub(super) fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, own: &[&str]
         Some(Item { value: Value::Map(entries), .. }) => entries,
         _ => Vec::new(),
     };
-    // A change takes the entry below it along to the end.
+    // An entry that `above` changes moves to the end.
     let places = entries.iter().enumerate().rev().map(|(at, entry)| (entry.key.clone(), at));
     let mut places: HashMap<Cow<'s, str>, usize> = places.collect();
     let mut entries: Vec<Option<MapEntry<'s>>> = entries.into_iter().map(Some).collect();
@@ -293,7 +293,7 @@ pub(super) fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, own: &[&str]
     Item { value, span: above.span, origin: above.origin, compact: above.compact }
 }
 
-/// The environment that was asked for is not there.
+/// The error for an environment that is not defined.
 fn no_environment(name: &str, config: &Config, root: &Item<'_>) -> Diagnostic {
     let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
     let help = match names.as_slice() {

@@ -27,7 +27,7 @@ use crate::model::{Layout, Name, Namespace, StringMap};
 /// The name of the settings file; the directory that contains it is a stack.
 pub const FILE: &str = "trueup.yaml";
 
-/// Whether a person may have meant this name, which no settings are read from.
+/// Whether a file name resembles [`FILE`] but is not read as settings.
 pub fn is_misnamed(name: &str) -> bool {
     let is_meant = |meant: &str| name.eq_ignore_ascii_case(meant);
     name != FILE && [FILE, "trueup.yml", "trueup.json"].into_iter().any(is_meant)
@@ -36,10 +36,10 @@ pub fn is_misnamed(name: &str) -> bool {
 /// The word that chooses every environment.
 pub const EVERY_ENVIRONMENT: &str = "all";
 
-/// Requests in flight where nothing says how many.
+/// The number of requests in flight where no setting gives one.
 pub const DEFAULT_CONCURRENCY: usize = 8;
 
-/// The environment variable with the token where nothing names another.
+/// The environment variable with the token where no setting names another.
 pub const DEFAULT_TOKEN_VARIABLE: &str = "TRUEUP_TOKEN";
 
 /// The settings of a stack, the chosen environment applied.
@@ -48,43 +48,43 @@ pub const DEFAULT_TOKEN_VARIABLE: &str = "TRUEUP_TOKEN";
 pub struct Config {
     /// Where the service is, as written; checked to contain no credentials.
     pub base_url: Option<String>,
-    /// Which paths the service answers at.
+    /// The layout of the service's paths.
     pub layout: Option<Layout>,
     /// The name under which the repository owns objects.
     pub stack: Option<Name>,
-    /// What the stack is, for those who choose among several; the environment's over the general ones.
+    /// Labels to select the stack among several; those of the environment override the general ones.
     #[serde(deserialize_with = "given::labels")]
     pub labels: StringMap,
-    /// Every environment by name, with the settings that a call gets which chooses it, but for variables; none in these.
+    /// The settings of every environment by its name, without variables; empty in the settings of an environment.
     #[serde(skip)]
     pub environments: BTreeMap<String, Config>,
     /// The namespaces of the stack, in the order of the file; without them nothing is deleted.
     pub namespaces: Vec<Namespace>,
-    /// The kinds that the stack manages besides endpoints; others are never deleted.
+    /// The kinds that the stack manages besides endpoint; objects of other kinds are never deleted.
     pub kinds: BTreeSet<KindName>,
     /// Fields that are newer than the description of their kind, such as `origin_pool.spec.new_option`: definitions may
     /// name them.
     pub unchecked: BTreeSet<String>,
     /// The kinds of note that reports leave out.
     pub hide_notes: BTreeSet<String>,
-    /// What limits a run in them.
+    /// The limits of a run.
     #[serde(flatten, deserialize_with = "given::safeguards")]
     pub safeguards: Safeguards,
-    /// Values of `${name}`, the environment's over the general ones, `--var` over both.
+    /// Values of `${name}`: those of the environment override the general ones, and `--var` overrides both.
     pub variables: BTreeMap<String, String>,
     /// Variables of `--var` that neither the file nor any of its environments names.
     #[serde(skip)]
     pub undeclared: BTreeSet<String>,
-    /// The variables that environments set, or `defaults` for all of them; none in [`Config::environments`].
+    /// The variables that `defaults` or any environment sets; empty in [`Config::environments`].
     #[serde(skip)]
     pub environment_variables: BTreeSet<String>,
     /// Which files are definitions.
     pub files: FileGlobs,
-    /// The directories of the chosen environment's overlays, relative to the stack's, with `/` between parts; of
-    /// several each is applied onto those before it.
+    /// The directories of the chosen environment's overlays, relative to the stack's, with `/` between parts; each is
+    /// applied on top of those before it.
     #[serde(skip)]
     pub overlays: Vec<String>,
-    /// The one of them that only the chosen environment names, if it does.
+    /// The overlay that the chosen environment names and no layer below it shares.
     #[serde(skip)]
     pub own_overlay: Option<String>,
     /// The environment variable with the token; begins with `TRUEUP_TOKEN`.
@@ -93,7 +93,7 @@ pub struct Config {
     pub rate_limit: Option<f64>,
     /// Requests in flight.
     pub concurrency: Option<usize>,
-    /// The stack may define nothing: without it a directory without a definition is an error.
+    /// The stack may have no definitions; otherwise a directory without definitions is an error.
     pub allow_empty: bool,
 }
 
@@ -126,37 +126,37 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Whether the stack may have no definition: what it owns is deleted then, in its namespaces.
+    /// Whether the stack may have no definitions: its objects in its namespaces are then deleted.
     pub fn may_define_nothing(&self) -> bool {
         self.allow_empty && !self.namespaces.is_empty()
     }
 
-    /// Whether there is a stack without an environment: one whose name is that of no environment.
+    /// Whether the settings without an environment are a stack: no environment exists, or none shares their stack name.
     pub fn is_stack(&self) -> bool {
         let is_shared = self.environments.values().any(|environment| environment.stack == self.stack);
         self.environments.is_empty() || (self.stack.is_some() && !is_shared)
     }
 
-    /// That the settings are those of no environment, where only environments are stacks.
+    /// The message that no environment is chosen, where only environments are stacks.
     pub fn without_environment(&self, chosen: Option<&str>) -> Option<String> {
         let names: Vec<&str> = self.environments.keys().map(String::as_str).collect();
         let text = || format!("no environment is chosen (--env: {})", names.join(", "));
         (chosen.is_none() && !self.is_stack()).then(text)
     }
 
-    /// The environments that set what the settings lack without one, as a hint. Where one is `chosen`, none is proposed.
+    /// A hint that lists the environments with the missing setting; `None` where one is `chosen`.
     pub fn environments_with(&self, chosen: Option<&str>, sets: impl Fn(&Config) -> bool) -> Option<String> {
         let setting = self.environments.iter().filter(|(_, environment)| chosen.is_none() && sets(environment));
         let flags: Vec<String> = setting.map(|(name, _)| format!("--env {name}")).collect();
         (!flags.is_empty()).then(|| format!("choose an environment that sets it: {}", flags.join(", ")))
     }
 
-    /// The kinds that it lists, and endpoint.
+    /// The listed kinds and endpoint.
     pub fn kinds_with_endpoint(&self) -> BTreeSet<KindName> {
         &self.kinds | &BTreeSet::from([KindName::ENDPOINT])
     }
 
-    /// Everything in it that decides what a run may do.
+    /// The settings that decide what a run may do.
     pub fn safety(&self) -> SafetySettings {
         let target = RunTarget {
             base_url: self.base_url.clone(),
@@ -179,9 +179,9 @@ impl Config {
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(default)]
 pub struct FileGlobs {
-    /// Only these; all where empty.
+    /// The files that are read; all where empty.
     pub include: Vec<String>,
-    /// Not these.
+    /// The files that are left out.
     pub exclude: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Where `trueup.yaml` names what only the files of the stack show to be wrong.
+//! Finds the places in `trueup.yaml` of settings that only the files of the stack prove wrong.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -10,13 +10,13 @@ use crate::load::diagnostic::Diagnostic;
 use crate::load::item::Item;
 use crate::load::text::SourceText;
 
-/// The key of the places of variables, which no setting has.
+/// The key for the places of variables; no setting has this name.
 const VARIABLE: &str = "${}";
 
-/// The first place of each text by its key, a list standing for its items, and of each rule of `ignore:` by its object and field.
+/// The first place of each text by its key (of an item, the key of its list), and of each rule of `ignore:`.
 type Places = HashMap<(String, String), Range<usize>>;
 
-/// The settings once more, which are read only where something is wrong with them.
+/// The settings, which are read again only where a problem with them is reported.
 pub(in crate::load) struct SettingPlaces<'t> {
     text: &'t dyn Fn() -> Option<SourceText>,
     found: OnceCell<Option<(SourceText, Places)>>,
@@ -36,7 +36,7 @@ impl<'t> SettingPlaces<'t> {
         Some((source, places))
     }
 
-    /// An error about a variable, where it is set first. What it contains may be meant for a secret.
+    /// An error about a variable, at the first place that sets it. Its value may be a secret, so the source is hidden.
     pub(in crate::load) fn variable(&self, name: &str, message: impl AsRef<str>, label: impl AsRef<str>) -> Diagnostic {
         let mut error = self.error(VARIABLE, name, message).with_help(label);
         error.hide_source();

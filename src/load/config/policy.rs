@@ -1,5 +1,5 @@
-//! Reads a policy file. It is stricter than the reader of settings: what is empty, null or unknown is an
-//! error, because a limit that is ignored limits nothing.
+//! Reads a policy file. It is stricter than the reader of settings: empty, null and unknown values are
+//! errors, because a limit that is ignored limits nothing.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use crate::load::text::SourceText;
 use crate::model::policy::{Policy, Safeguards};
 use crate::model::{Name, Namespace};
 
-/// Reads a policy. Nothing in it is ever passed over: an unknown key, a null, a second document and an
-/// empty file are errors.
+/// Reads a policy. Nothing in it is ignored: an unknown key, a null, a second document and an empty file
+/// are errors.
 ///
 /// # Errors
 /// Everything that is wrong with it, with places.
@@ -41,7 +41,7 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
     Policy { loosest, ignores_any, stacks, namespaces, base_urls, allow }
 }
 
-/// Whether a value is a mapping in which nothing is written.
+/// Whether a value is a mapping without any values.
 fn is_empty(value: &Value<'_>) -> bool {
     matches!(value, Value::Map(map) if map.iter().all(|entry| is_empty(&entry.item.value)))
 }

@@ -1,5 +1,5 @@
-//! From a difference of two values to the bytes that have to change: a scalar is replaced, an option
-//! renamed, an entry or item added or removed. Everything between stays as it is.
+//! Turns a difference of two values into edits of bytes: a scalar is replaced, an option renamed, an entry
+//! or item added or removed. Everything else stays unchanged.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::load::source_map::{ValueStyle, WrittenValue};
 use crate::load::splice::{line_break, line_end, line_start};
 use crate::model::{Field, Json, is_unsafe};
 
-/// Sets `field` to `wanted` where it is `current`.
+/// Changes `field` from `current` to `wanted`.
 pub(super) fn edit(patch: &mut Patch<'_>, field: &Field, current: &Json, wanted: &Json) -> Result<(), NotEditable> {
     if let Some(path) = field.keys(patch.kind) {
         return patch.value(&path, current, wanted);
@@ -23,7 +23,7 @@ pub(super) fn edit(patch: &mut Patch<'_>, field: &Field, current: &Json, wanted:
     patch.options(&["spec".to_owned()], &options(current), &options(wanted))
 }
 
-/// Writes `field` anew as a whole, where a definition writes it.
+/// Rewrites the whole `field` at the place where a definition has it.
 pub(super) fn anew(patch: &mut Patch<'_>, field: &Field, current: &Json, wanted: &Json) -> Result<(), NotEditable> {
     let path = path(patch.kind, field, current);
     let wanted = if field.keys(patch.kind).is_some() { Some(wanted) } else { wanted.get(&path[path.len() - 1]) };
@@ -45,7 +45,7 @@ impl Patch<'_> {
         }
         let before = self.splices.len();
         match self.in_place(path, current, wanted) {
-            // Where a part of it cannot be edited, the whole of it is written anew.
+            // Where a part cannot be edited, the whole value is rewritten.
             Err(NotEditable::Shape) if !wanted.is_null() => {
                 self.splices.truncate(before);
                 self.replace(path, wanted)
@@ -72,12 +72,12 @@ impl Patch<'_> {
         }
     }
 
-    /// Two mappings: what one key became another is a renamed option, the rest is taken one by one.
+    /// Two mappings: a key that replaces another option of its group is renamed; other entries are edited one by one.
     fn options(&mut self, path: &[String], current: &Json, wanted: &Json) -> Result<(), NotEditable> {
         let (Json::Object(old), Json::Object(new)) = (current, wanted) else { return Err(NotEditable::Shape) };
         let gone: Vec<&String> = old.keys().filter(|key| !new.contains_key(*key)).collect();
         let added: Vec<&String> = new.keys().filter(|key| !old.contains_key(*key)).collect();
-        // First what is deeper: the last value and this mapping may both get a line at the same place.
+        // Deeper values first: the last value and this mapping may both get a line at the same place.
         for (key, value) in new {
             if let Some(before) = old.get(key) {
                 self.value(&below(path, key), before, value)?;
@@ -90,7 +90,7 @@ impl Patch<'_> {
             {
                 self.rename(path, gone, added, &new[*added])?;
             }
-            // Nothing of what is written stays.
+            // No written entry stays.
             _ if path.len() > 1 && old.keys().all(|key| !new.contains_key(key)) => return self.replace(path, wanted),
             _ => {
                 for key in added {
@@ -132,7 +132,7 @@ impl Patch<'_> {
             ValueStyle::Block => {
                 let old = self.slice(node.value.clone())?;
                 let fresh = || format!("{}{}", value::fresh(wanted, around), header_comment(old));
-                // At the end of a file without a line break, a block cannot end in one.
+                // At the end of a file without a final line break, the text of a block cannot end in one.
                 let is_open = node.value.end == self.text.len();
                 let block = block(wanted, old)
                     .filter(|_| !(is_open && wanted.as_str().is_some_and(|text| text.ends_with('\n'))));
@@ -146,7 +146,7 @@ impl Patch<'_> {
             ValueStyle::Collection => behind_key()?,
         };
         let is_block = node.writing == ValueStyle::Collection && self.slice(range.clone())?.contains('\n');
-        // The comment of a last line is that of its item.
+        // A comment on the last line belongs to its item.
         let end = if is_block { line_end(self.text, range.end) } else { range.end };
         if matches!(node.writing, ValueStyle::Collection | ValueStyle::Flow) && self.has_comment(range.start..end)? {
             return Err(NotEditable::Comment);
@@ -232,7 +232,7 @@ impl Patch<'_> {
         }
     }
 
-    /// Removes entries or items between brackets, each with the comma that it needs no more.
+    /// Removes entries or items between brackets, each with its comma.
     pub(super) fn remove_in_brackets(
         &mut self,
         all: &[(Vec<String>, &WrittenValue)],
@@ -258,7 +258,7 @@ impl Patch<'_> {
     }
 }
 
-/// A text as a block scalar with the indent of the one before; nothing where a block cannot express it.
+/// A text as a block scalar with the indent of the old one; `None` where a block cannot express it.
 fn block(wanted: &Json, old: &str) -> Option<String> {
     let text = wanted.as_str()?;
     let content = text.strip_suffix('\n').unwrap_or(text);

@@ -1,5 +1,5 @@
-//! Edits of a list: items are removed and added, and the others stay where they are. The order of a set
-//! means nothing, that of any other list does.
+//! Edits of a list: items are removed and added, and the others stay where they are. Order has a meaning
+//! in every list but a set.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::load::splice::{line_start, own_comments_above};
 use crate::model::Json;
 
 impl Patch<'_> {
-    /// A list whose order means nothing: items are removed and added, the others stay where they are.
+    /// A list whose order has no meaning: items are removed and added, the others stay where they are.
     pub(super) fn set(&mut self, path: &[String], wanted: &[Json]) -> Result<(), NotEditable> {
         let items = self.own_children(path)?;
         let written = items.iter().map(|(_, item)| self.slice(item.value.clone()));
@@ -23,7 +23,7 @@ impl Patch<'_> {
         self.arrange(path, &present, &kept.chain(added).collect::<Vec<_>>())
     }
 
-    /// A list whose order means something: items that are still there are edited where they are.
+    /// A list whose order has a meaning: items that are kept are edited where they are.
     pub(super) fn sequence(&mut self, path: &[String], old: &[Json], new: &[Json]) -> Result<(), NotEditable> {
         let of = kind::alike(new, old);
         let kept: Vec<usize> = of.iter().flatten().copied().collect();
@@ -33,7 +33,7 @@ impl Patch<'_> {
         self.arrange(path, old, &new.iter().zip(of).collect::<Vec<_>>())
     }
 
-    /// Makes a list of these items, of which some are old ones, in their order.
+    /// Turns the list into the items of `new`; those with an index are old items, in their old order.
     fn arrange(&mut self, path: &[String], old: &[Json], new: &[(&Json, Option<usize>)]) -> Result<(), NotEditable> {
         let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
         let items = self.own_children(path)?;
@@ -58,7 +58,7 @@ impl Patch<'_> {
         self.remove_items(node, &items, &|at| !is_kept(at))
     }
 
-    /// Adds an item behind another one, or before the first, which stays or goes.
+    /// Adds an item after the item `before`, else in front of the first one, which may be removed afterwards.
     fn add_item(
         &mut self,
         node: &WrittenValue,
@@ -68,7 +68,7 @@ impl Patch<'_> {
     ) -> Result<(), NotEditable> {
         let first = items.first().ok_or(NotEditable::Shape)?.1.value.start;
         if node.writing == ValueStyle::Flow {
-            // As between the last two items, else as before the first where that has a line of its own.
+            // Use the separator of the last two items; of a single one, the text before it if it contains a line break.
             let between = match items {
                 [.., (_, one), (_, last)] => self.slice(one.value.end..last.value.start)?.split_once(','),
                 _ => Some(("", self.slice(node.value.start + 1..first)?)).filter(|(_, opening)| opening.contains('\n')),
@@ -115,7 +115,7 @@ impl Patch<'_> {
         Ok(())
     }
 
-    /// What is before an item on its line: a dash and blanks.
+    /// The text before an item on its line: a dash and blanks.
     fn lead(&self, range: Range<usize>) -> Result<&str, NotEditable> {
         let lead = self.slice(range)?;
         let is_lead = lead.trim_start_matches(' ').strip_prefix('-').is_some_and(|rest| rest.trim().is_empty());

@@ -1,7 +1,7 @@
-//! Takes live values over into files: edits just the bytes of the values that changed, so that comments,
-//! order, quotes and line breaks stay. What a variable, an alias, a merge key or an overlay produced is
-//! left alone. Every edit is read again and withdrawn where it does not give what was wanted. Pure:
-//! texts in, texts out.
+//! Adopts live values into files: edits only the bytes of the values that changed, so that comments, order,
+//! quotes and line breaks stay. Values from a variable, an alias, a merge key or an overlay are left alone.
+//! The result of every edit is read again, and the edit is withdrawn where that is not the wanted value.
+//! Pure: texts in, texts out.
 
 mod field;
 mod list;
@@ -30,30 +30,30 @@ use crate::file::FileEdit;
 use crate::kind;
 use crate::model::{Field, Json, Key, Object, gathered};
 
-/// A live value that a definition is to take over.
+/// A live value that a definition is to adopt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueToAdopt {
     /// Which object.
     pub key: Key,
     /// Which field.
     pub field: Field,
-    /// The live value, as [`Field::value`] gives it; `null` is absence. Of another kind than endpoint, as far as the
-    /// definition names it.
+    /// The live value, as [`Field::value`] returns it; `null` means absent. For kinds other than endpoint, only the
+    /// parts that the definition names.
     pub live: Json,
-    /// The whole live value, where what the definition does not name is taken over too.
+    /// The whole live value, where the parts that the definition does not name are adopted too.
     pub unnamed: Option<Json>,
     /// The tenant of the live object, where it is known.
     pub tenant: Option<String>,
 }
 
-/// What came of it.
+/// The result of adopting values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AdoptedEdits {
     /// The files that change, by path.
     pub files: BTreeMap<Arc<str>, FileEdit>,
-    /// What they take over.
+    /// The values that they adopt.
     pub adopted: Vec<(Key, Field)>,
-    /// What they do not, and why.
+    /// The values that they do not adopt, and why.
     pub left: Vec<(Key, Field, NotEditable)>,
 }
 
@@ -85,30 +85,30 @@ pub enum NotEditable {
     /// An overlay sets it.
     #[error("the overlay {0} sets it: edit it there")]
     Overlay(String),
-    /// What would be replaced contains a comment.
+    /// The text to replace contains a comment.
     #[error("it contains a comment: edit it by hand")]
     Comment,
-    /// What would be replaced contains a secret, or what would be written: no answer shows it.
+    /// The old or the new value contains a secret, which no response of the service shows.
     #[error("it contains a secret: edit it by hand")]
     Secret,
     /// Its file is a link.
     #[error("its file is a link, which is never replaced: edit the file that it leads to")]
     Link,
-    /// A new file for it would have a longer name than a file can have.
+    /// The name of a new file for it would be too long.
     #[error("its name is too long for a file: edit the overlay by hand")]
     LongName,
-    /// It is written in a way that no edit in place is made for.
+    /// It is written in a way that edits in place do not support.
     #[error("it is written in a way that cannot be edited in place: edit it by hand")]
     Shape,
-    /// Somebody wrote another value there while live was read.
+    /// Another process changed the value in the file while live was read.
     #[error("its value was edited while live was read: run the command again")]
     EditedMeanwhile,
-    /// The edited file did not give what was wanted.
+    /// The edited file did not have the wanted value.
     #[error("an edit in place would not give the live value: edit it by hand")]
     Withdrawn,
 }
 
-/// The edits that take the live values over into the files of `loaded`. Nothing is written.
+/// The edits that adopt the live values in the files of `loaded`. Nothing is written.
 pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
     let file = |wanted: &ValueToAdopt| Some(loaded.desired.definitions.get(&wanted.key)?.file.clone());
     let by_file = wanted.iter().filter_map(|wanted| Some((file(wanted)?, wanted)));
@@ -123,10 +123,10 @@ pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
     edits
 }
 
-/// How a field becomes a value where it is another one.
+/// An edit of a field from its current value to the wanted one.
 type Edit = fn(&mut Patch<'_>, &Field, &Json, &Json) -> Result<(), NotEditable>;
 
-/// One file with what its reading needs.
+/// One file and the context to read it.
 struct Editor<'l> {
     loaded: &'l Loaded,
     file: Arc<str>,
@@ -134,7 +134,7 @@ struct Editor<'l> {
 }
 
 impl Editor<'_> {
-    /// Edits each document by itself: what cannot be edited in one costs no other one a second reading.
+    /// Edits each document separately, so that a failed edit does not make other documents be read again.
     fn adopt(&self, wanted: &[&ValueToAdopt], edits: &mut AdoptedEdits) {
         let Some(text) = self.loaded.origin.read(&self.file).ok().and_then(|bytes| String::from_utf8(bytes).ok())
         else {
@@ -179,7 +179,7 @@ impl Editor<'_> {
         }
     }
 
-    /// A text with all edits in one go; one by one where that does not give what is wanted.
+    /// A text with all edits made at once, or one by one where the combined result is not the wanted one.
     fn edited(
         &self,
         text: &str,
@@ -203,7 +203,7 @@ impl Editor<'_> {
 
     fn one(&self, text: &mut String, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
         let before = self.endpoints(text).ok_or(NotEditable::Withdrawn)?;
-        // Why the first one, which changes less, is none.
+        // Why the first edit, which changes less, failed.
         let mut reason = None;
         for edit in [field::edit, field::anew] {
             let why = match self.splices(text, &before, &[wanted], edit).pop().ok_or(NotEditable::Withdrawn)? {
@@ -227,7 +227,7 @@ impl Editor<'_> {
         }
     }
 
-    /// The definitions of a text; nothing where anything is wrong with it.
+    /// The definitions of a text; `None` where it has any problem.
     fn endpoints(&self, text: &str) -> Option<BTreeMap<Key, Object>> {
         let source = SourceText::edited(&self.file, text)?;
         let read = careful::read(&source, &self.context);
@@ -235,7 +235,7 @@ impl Editor<'_> {
         read.problems.is_empty().then(|| endpoints.collect())
     }
 
-    /// What `of` makes of each definition of a text.
+    /// The result of `of` for each definition of a text.
     fn each<T>(&self, text: &str, context: &ReadContext<'_>, of: fn(&Item<'_>) -> T) -> BTreeMap<String, T> {
         let Some(source) = SourceText::edited(&self.file, text) else { return BTreeMap::new() };
         let documents = careful::prepare(&source, context);
@@ -254,7 +254,7 @@ impl Editor<'_> {
             let root = written.get(&wanted.key.to_string()).ok_or(NotEditable::Withdrawn)?;
             let endpoint = before.get(&wanted.key).ok_or(NotEditable::Withdrawn)?;
             let current = wanted.field.value(endpoint);
-            // The cause was found for the value that was loaded.
+            // The change was computed for the value that was loaded.
             let loaded = self.loaded.desired.definitions.get(&wanted.key);
             if loaded.is_some_and(|loaded| wanted.field.value(&loaded.endpoint) != current) {
                 return Err(NotEditable::EditedMeanwhile);
@@ -266,8 +266,8 @@ impl Editor<'_> {
         wanted.iter().map(one).collect()
     }
 
-    /// Checks that a text became another one with just these values taken over: as this environment reads it, and for others
-    /// in what an overlay hides from it.
+    /// Checks that the new text changes just these values: as this environment reads it, and in the values that an
+    /// overlay hides from this environment but not from others.
     fn check(
         &self,
         (old, new): (&str, &str),
@@ -302,7 +302,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// The overlay that sets a part of a field, be it to nothing.
+    /// The last overlay that sets a field, even if to null.
     fn overlay_of(&self, wanted: &ValueToAdopt, before: &BTreeMap<Key, Object>) -> Option<NotEditable> {
         let path = field::path(wanted.key.kind, &wanted.field, &wanted.field.value(before.get(&wanted.key)?));
         let sets = |overlay: &&Overlay<'_>| {
@@ -316,7 +316,7 @@ impl Editor<'_> {
         Some(NotEditable::Overlay(overlay.source.path.to_string()))
     }
 
-    /// Whether `text` contains the definitions of `before` with just these values taken over.
+    /// Whether `text` contains the definitions of `before` with only these values changed.
     fn reads_back(&self, text: &str, before: &BTreeMap<Key, Object>, wanted: &[&ValueToAdopt]) -> bool {
         let mut expected = before.clone();
         for one in wanted {
@@ -330,7 +330,7 @@ impl Editor<'_> {
     }
 }
 
-/// Whether what a definition had, and what its overlays set to something else or to nothing, is still there.
+/// Whether an edit left every value of a definition unchanged that its overlays replace or remove.
 fn keeps_hidden(was: &Json, merged: &Json, is: &Json) -> bool {
     match (was, merged) {
         _ if was == merged => true,
@@ -342,7 +342,7 @@ fn keeps_hidden(was: &Json, merged: &Json, is: &Json) -> bool {
     }
 }
 
-/// Whether there is a secret in the live value.
+/// Whether the live value contains a secret.
 fn has_secret(wanted: &ValueToAdopt) -> bool {
     let (spec, live) = (wanted.key.kind.message(), wanted.unnamed.as_ref().unwrap_or(&wanted.live));
     let keys = wanted.field.unit().map(|unit| kind::keys_of(spec, unit, live));
@@ -350,7 +350,7 @@ fn has_secret(wanted: &ValueToAdopt) -> bool {
 }
 
 /// The live value as a definition writes it: without the parts of a reference that the service fills
-/// in, unless the definition names them. It fills no other tenant than the object's own.
+/// in, unless the definition names them. The service fills in only the tenant of the object.
 fn as_written(wanted: &ValueToAdopt, current: &Json) -> Json {
     let Some(unit) = wanted.field.unit() else { return wanted.live.clone() };
     let (spec, tenant) = (wanted.key.kind.message(), wanted.tenant.as_deref());

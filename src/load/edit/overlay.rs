@@ -1,6 +1,6 @@
-//! Takes live values over into an overlay of the chosen environment, so that the definitions which other environments
-//! share stay as they are. An overlay sets what differs and `null` where live has the default; documents that are there
-//! are edited in place, and new ones are written. Pure: texts in, texts out.
+//! Adopts live values into an overlay of the chosen environment, so that definitions shared with other environments
+//! stay unchanged. An overlay sets what differs, and `null` where live has the default. Existing documents are edited
+//! in place, and new ones are written. Pure: texts in, texts out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use crate::load::tree::Documents;
 use crate::load::variable::{self, Variables};
 use crate::model::{Definition, Json, Key, Object};
 
-/// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
-/// `loaded` was loaded for. Definitions that lie in it are edited in place. Nothing is written.
+/// The edits that adopt the live values in the overlay in `directory`, which belongs to the environment that
+/// `loaded` was loaded for. Definitions inside of the overlay are edited in place. Nothing is written.
 pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdopt]) -> AdoptedEdits {
     let mut editor = OverlayEditor::new(loaded, directory);
     let is_own = |one: &&ValueToAdopt| {
@@ -35,7 +35,7 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
     let (own, shared): (Vec<&ValueToAdopt>, Vec<&ValueToAdopt>) = wanted.iter().partition(is_own);
     let own: Vec<ValueToAdopt> = own.into_iter().cloned().collect();
     let mut edits = adopt(loaded, &own);
-    // A file can contain changes of shared definitions beside an object of its own.
+    // A file of the overlay can contain its own objects beside changes of shared definitions.
     for (file, edit) in &edits.files {
         let of_file = FileParts::new(file, &text(edit.now.clone()), &editor.variables);
         editor.files.insert(file.clone(), FileParts { before: edit.before.clone(), ..of_file });
@@ -51,8 +51,8 @@ pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdo
     edits
 }
 
-/// The file of the overlay in `directory` in which a definition that does not lie in it is changed; the directory where a
-/// load would not read that file.
+/// For a definition outside of the overlay in `directory`: the file of the overlay to change it in, or the directory
+/// where a load would not read that file.
 pub fn overlay_files<'l>(loaded: &'l Loaded, directory: &'l str) -> impl Fn(&Key) -> Option<Arc<str>> + 'l {
     let editor = OverlayEditor::new(loaded, directory);
     move |key| {
@@ -63,8 +63,8 @@ pub fn overlay_files<'l>(loaded: &'l Loaded, directory: &'l str) -> impl Fn(&Key
     }
 }
 
-/// Where the overlay in `directory` removes a definition that does not lie in it, and the text of a new file that does.
-/// Without a text it is to be removed by hand: in the file of the overlay that has a document of it, else in the overlay.
+/// Where the overlay in `directory` can remove a definition from outside of it, with the edit for a new file. Without
+/// an edit, a user has to remove it: in the file that changes the definition, else in the directory.
 pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option<(Arc<str>, Option<FileEdit>)> {
     let definition = loaded.desired.definitions.get(key)?;
     let mut editor = OverlayEditor::new(loaded, directory);
@@ -80,7 +80,7 @@ pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option
     Some(if is_free { (path, Some(FileEdit { before: Vec::new(), now: text() })) } else { (directory.into(), None) })
 }
 
-/// The text of a file; empty where there is none.
+/// The text of a file; empty where the file does not exist.
 fn read(loaded: &Loaded, file: &Arc<str>) -> String {
     loaded.origin.read(file).map(text).unwrap_or_default()
 }
@@ -89,14 +89,14 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// A file by its documents, so that each is edited and read again without the others.
+/// A file split into its documents, so that each is edited and read again without the others.
 struct FileParts {
     /// The text before any edit.
     before: Vec<u8>,
     parts: Vec<String>,
-    /// The part of each document, by what it defines or changes.
+    /// The part of each document, by the object that it defines or changes.
     of_key: BTreeMap<String, usize>,
-    /// It has no document, but may have comments.
+    /// The file has no document, but may have comments.
     is_vacant: bool,
     is_changed: bool,
 }
@@ -126,7 +126,7 @@ impl FileParts {
         self.is_vacant.then(|| (0, format!("{comments}{end}{head}")))
     }
 
-    /// What is read of the file to read a key.
+    /// The text to read for a key: its part, else the whole file.
     fn text(&self, key: &Key) -> String {
         let part = self.of_key.get(&key.to_string());
         part.map_or_else(|| self.parts.concat(), |part| self.parts[*part].clone())
@@ -139,7 +139,7 @@ impl FileParts {
     }
 }
 
-/// The documents of a text as they are written, each behind what it names with these variables.
+/// The documents of a text as they are written, each with the name that it has with these variables.
 fn named<'s>(source: &'s SourceText, variables: &'s Variables) -> impl Iterator<Item = (String, Item<'s>)> {
     let items = Documents::new(source).filter_map(|tree| resolve(&tree.ok()?, source, &mut Vec::new()));
     items.filter_map(|item| {
@@ -152,11 +152,11 @@ fn named<'s>(source: &'s SourceText, variables: &'s Variables) -> impl Iterator<
 struct OverlayEditor<'l> {
     loaded: &'l Loaded,
     directory: &'l str,
-    /// Which files of the stack are what.
+    /// Classifies the files of the stack.
     filter: FileFilter,
-    /// Those of the environment.
+    /// The variables of the environment.
     variables: Variables,
-    /// The files that were looked at, as they are now.
+    /// The files read so far, with their edits.
     files: BTreeMap<Arc<str>, FileParts>,
 }
 
@@ -166,25 +166,25 @@ impl<'l> OverlayEditor<'l> {
         Self { loaded, directory, filter: loaded.filter(), variables, files: BTreeMap::new() }
     }
 
-    /// Whether a file is of the overlay, and not of another one inside of it.
+    /// Whether a file belongs to this overlay, and not to another one inside of it.
     fn is_in(&self, file: &str) -> bool {
         self.filter.overlay_of(file).is_some_and(|overlay| overlay == self.directory)
     }
 
-    /// A file as it is now.
+    /// A file with its edits so far.
     fn file(&mut self, file: &Arc<str>) -> &mut FileParts {
         let parts = || FileParts::new(file, &read(self.loaded, file), &self.variables);
         self.files.entry(file.clone()).or_insert_with(parts)
     }
 
-    /// The document of a definition, with what its file has around it where it cannot be cut out.
+    /// The document of a definition, with the text around it where it cannot be separated.
     fn document(&mut self, definition: &Definition) -> Option<SourceText> {
         let file = self.file(&definition.file);
         let part = *file.of_key.get(&definition.endpoint.key.to_string())?;
         SourceText::edited(&definition.file, &file.parts[part])
     }
 
-    /// What names a definition, as it is written: a variable has another value in an environment that extends this one.
+    /// The lines that name a definition, as written: another environment may have other values for the variables.
     fn head(&mut self, definition: &Definition) -> String {
         let (key, source) = (&definition.endpoint.key, self.document(definition));
         let of_key = |source| named(source, &self.variables).find(|(name, _)| *name == key.to_string());
@@ -203,13 +203,13 @@ impl<'l> OverlayEditor<'l> {
         format!("{}/{}", self.directory, file_of(key)).into()
     }
 
-    /// The file in which a shared definition is changed: one that does so, else a new one.
+    /// The file to change a shared definition in: the one that already changes it, else a new one.
     fn file_for(&self, definition: &Definition) -> Arc<str> {
         let there = definition.overlays.iter().rfind(|file| self.is_in(file)).cloned();
         there.unwrap_or_else(|| self.path(&definition.endpoint.key))
     }
 
-    /// Whether a load reads an overlay file as one of this overlay, and it can be written.
+    /// Checks that a load reads the file as part of this overlay, and that the file can be written.
     fn check(&self, file: &Arc<str>) -> Result<(), NotEditable> {
         if !self.filter.reads(file, false) || !self.is_in(file) {
             return Err(NotEditable::Withdrawn);
@@ -251,7 +251,7 @@ impl<'l> OverlayEditor<'l> {
         Ok(())
     }
 
-    /// The definition with its overlays, one of them with another text.
+    /// The definition with its overlays, one of them with an edited text.
     fn effective(
         &self,
         (definition, source): (&Definition, &SourceText),
@@ -275,8 +275,8 @@ impl<'l> OverlayEditor<'l> {
     }
 }
 
-/// A wanted value with the live defaults of groups of which the definition chooses another option: an overlay need not be
-/// able to take that one out, and the default drops it.
+/// The wanted value with the live default of each group in which the definition chooses another option: an overlay may
+/// be unable to remove that option, but setting the default drops it.
 fn with_defaults(kind: KindName, path: &[String], (current, live): (&Json, &Json), wanted: Json) -> Json {
     let Json::Object(old) = current else { return wanted };
     let level = Level::at(kind, path);
@@ -286,7 +286,7 @@ fn with_defaults(kind: KindName, path: &[String], (current, live): (&Json, &Json
     };
     let mut new = match wanted {
         Json::Object(new) => new,
-        // A group of which no option is left is no value.
+        // A group without any option left is null.
         Json::Null if old.keys().any(|key| chosen(key).is_some()) => serde_json::Map::new(),
         wanted => return wanted,
     };
@@ -303,7 +303,7 @@ fn with_defaults(kind: KindName, path: &[String], (current, live): (&Json, &Json
     Json::Object(new)
 }
 
-/// The paths that an overlay sets so that a field becomes `wanted`, with their values; null sets one to its default, or takes it out.
+/// The paths and values that an overlay sets to make a field `wanted`; null resets a path to its default or removes it.
 fn differences(
     kind: KindName,
     path: &[String],
@@ -317,7 +317,7 @@ fn differences(
         _ => return found.extend((current != wanted).then(|| (path.to_vec(), wanted.clone()))),
     };
     let level = Level::at(kind, path);
-    // The option that is chosen drops the others.
+    // Choosing an option drops the others of its group.
     let is_dropped = |key: &String| level.options(key).iter().any(|option| new.contains_key(*option));
     let gone = old.keys().filter(|key| !new.contains_key(*key) && !is_dropped(key));
     found.extend(gone.map(|key| (below(path, key), Json::Null)));
@@ -326,7 +326,7 @@ fn differences(
     }
 }
 
-/// The last document of a key in an overlay file, as it is written; nothing where the file cannot be read.
+/// The last document of a key in an overlay file, as it is written; `None` where the file cannot be read.
 fn root(text: &str, (file, variables): (&Arc<str>, &Variables), key: &Key) -> Option<WrittenNode> {
     let source = SourceText::edited(file, text)?;
     let of_key = named(&source, variables).filter(|(name, _)| *name == key.to_string());
@@ -334,7 +334,7 @@ fn root(text: &str, (file, variables): (&Arc<str>, &Variables), key: &Key) -> Op
 }
 
 /// The text with a value set in the document of a key. Other options of the groups that the path chooses from are
-/// taken out.
+/// removed.
 fn set(
     text: &str,
     of: (&Arc<str>, &Variables),

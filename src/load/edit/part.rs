@@ -1,4 +1,4 @@
-//! The documents of a text, so that each is read and edited without the others.
+//! Splits a text into its documents, so that each is read and edited without the others.
 
 use std::iter;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::load::text::SourceText;
 use crate::load::tree::Documents;
 
-/// The text cut before the `---` of its documents. It stays whole where anything is wrong with it, and a document is with the
-/// one before it where a directive belongs to it.
+/// The text, split before the `---` of each document. A text with any problem is not split, and a document with a
+/// directive stays with the one before it.
 pub(super) fn parts<'t>(file: &Arc<str>, text: &'t str) -> Vec<&'t str> {
     let cuts = SourceText::edited(file, text).and_then(|source| cuts(&source, text));
     let starts: Vec<usize> = iter::once(0).chain(cuts.unwrap_or_default()).collect();
@@ -31,7 +31,7 @@ fn cuts(source: &SourceText, text: &str) -> Option<Vec<usize>> {
     Some(cuts)
 }
 
-/// Where the last `---` of what is between two documents begins. `is_line` is whether it begins with a line.
+/// Where the last `---` in the text between two documents begins. `is_line`: that text begins at the start of a line.
 fn marker(between: &str, is_line: bool) -> Option<usize> {
     let begins = |at: usize| if at == 0 { is_line } else { between[..at].ends_with(['\n', '\r']) };
     let has_directive = between.match_indices('%').any(|(at, _)| begins(at));

@@ -1,5 +1,5 @@
-//! The bytes of one document and what is known of its values: where each is written, whether it may be edited,
-//! and the splices that were made so far.
+//! One document of a text: where each of its values is written, whether it may be edited, and the splices
+//! that were made so far.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(super) struct Patch<'a> {
     /// The file's path, as places name it.
     file: &'a str,
     root: &'a WrittenNode,
-    /// What it describes.
+    /// The kind of the object that it describes.
     pub(super) kind: KindName,
     pub(super) splices: Vec<Splice>,
 }
@@ -39,7 +39,7 @@ impl<'a> Patch<'a> {
         self.root.at(path).map(|node| &node.value)
     }
 
-    /// The node, where its bytes mean nothing but itself.
+    /// The node, where its bytes are used for this value alone.
     pub(super) fn own(&self, node: &'a WrittenValue) -> Result<&'a WrittenValue, NotEditable> {
         match node.origin {
             ValueOrigin::Written if node.place.file == self.file => Ok(node),
@@ -51,7 +51,7 @@ impl<'a> Patch<'a> {
         }
     }
 
-    /// The node, where the same is true of everything in it.
+    /// The node, where that is true of every value in it.
     pub(super) fn all_own(&self, path: &[String]) -> Result<&'a WrittenValue, NotEditable> {
         fn check<'a>(patch: &Patch<'a>, node: &'a WrittenNode) -> Result<(), NotEditable> {
             patch.own(&node.value)?;
@@ -84,12 +84,12 @@ impl<'a> Patch<'a> {
         Some((*ours.first()?, *ours.last()?))
     }
 
-    /// What is known of the value at a path.
+    /// What the description of the kind says about a path.
     pub(super) fn level(&self, path: &[String]) -> Level {
         Level::at(self.kind, path)
     }
 
-    /// Whether a secret is written at a path or below it: what replaces it would not contain it.
+    /// Whether a secret is written at a path or below it: a replacement would not contain it.
     pub(super) fn has_secret(&self, path: &[String]) -> bool {
         fn is_in(node: &WrittenNode, level: Level) -> bool {
             matches!(level, Level::Secret) || node.below.iter().any(|(key, node)| is_in(node, level.below(key)))
@@ -155,7 +155,7 @@ impl<'a> Patch<'a> {
         line_break(self.text)
     }
 
-    /// Removes the lines of a value; not where one of several has a comment. That of a single line goes with it.
+    /// Removes the lines of a value. A comment inside of it is an error; one at the end of a single line is removed.
     pub(super) fn remove_lines(&mut self, node: &WrittenValue) -> Result<(), NotEditable> {
         let text = self.text;
         let lines = line_start(text, self.start(node))..line_end(text, node.value.end);
@@ -168,7 +168,7 @@ impl<'a> Patch<'a> {
         Ok(())
     }
 
-    /// Adds a text at `end` of a value in brackets; not between the value and its comment.
+    /// Adds a text at the `end` of a value in brackets. Fails where a comment follows the value.
     pub(super) fn behind_in_brackets(&mut self, end: usize, text: String) -> Result<(), NotEditable> {
         let rest = self.slice(end..line_end(self.text, end))?.trim_start();
         if rest.strip_prefix(',').unwrap_or(rest).trim_start().starts_with('#') {

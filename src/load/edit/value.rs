@@ -1,5 +1,5 @@
-//! Values as the text of a file: in the style of the text before, in quotes where a reader could take
-//! the text for something else, and on one line where there is more than a scalar.
+//! Formats values as text of a file: in the style of the old text, in quotes where a reader could
+//! misinterpret the text, and lists and mappings on one line where they are short.
 
 use crate::load::text::Language;
 use crate::model::{Json, is_ambiguous, is_unsafe};
@@ -16,7 +16,7 @@ pub(super) enum Surrounding {
 }
 
 impl Surrounding {
-    /// Of a file in `language`, inside or outside of brackets.
+    /// The surrounding of a value in a file in `language`, inside or outside of brackets.
     pub(super) fn of(language: Language, in_brackets: bool) -> Self {
         match (language, in_brackets) {
             (Language::Json, _) => Surrounding::Json,
@@ -44,10 +44,10 @@ pub(super) fn fresh(value: &Json, around: Surrounding) -> String {
     }
 }
 
-/// The longest value that is written beside its key where it could have lines of its own.
+/// The longest list or mapping that is written on the line of its key.
 const SHORT: usize = 60;
 
-/// `value` as it is written behind the colon of a key with this indent: beside it, or on lines of its own.
+/// `value` as it is written after the colon of a key with this indent: on the same line, or on lines of its own.
 pub(super) fn behind_colon(value: &Json, indent: usize, line_break: &str) -> String {
     let beside = fresh(value, Surrounding::Block);
     match value {
@@ -103,7 +103,7 @@ fn text_like(text: &str, old: &str, around: Surrounding) -> String {
     }
 }
 
-/// Whether every reader takes the bare text for just this text: careful rather than complete.
+/// Whether every reader takes the unquoted text for just this text. It says no in some cases that would be safe.
 fn is_plain(text: &str, around: Surrounding) -> bool {
     let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b >= 0x80);
     let good = |c: char| match c {
@@ -115,7 +115,7 @@ fn is_plain(text: &str, around: Surrounding) -> bool {
     first && !trap && text.chars().all(good) && !is_ambiguous(text)
 }
 
-/// In double quotes, with escapes for what some reader takes for a line break or for nothing.
+/// In double quotes, with escapes for characters that some readers take for a line break or ignore.
 fn double(text: &str, around: Surrounding) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,5 +1,5 @@
-//! What a text means apart from the order and the spelling of its keys, and which comments it contains: what must be the
-//! same before and after a text is formatted.
+//! Compares two texts apart from the order and the spelling of their keys, and lists their comments: formatting must
+//! change neither the meaning nor the comments.
 
 use std::iter::zip;
 
@@ -60,7 +60,7 @@ impl Document<'_, '_> {
     }
 }
 
-/// The keys of a mapping, sorted, and their values. One with another key than a text is not formatted: of that, every node.
+/// The sorted keys of a mapping and their values. A mapping with a key that is not a text is not formatted: all nodes.
 fn content(tree: &Tree<'_>, entries: &[(NodeId, NodeId)]) -> (Vec<String>, Vec<NodeId>) {
     let named = entries.iter().map(|(key, value)| Some((camel(text(tree, *key)?), *value)));
     let Some(mut named) = named.collect::<Option<Vec<_>>>() else {

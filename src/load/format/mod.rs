@@ -1,6 +1,6 @@
 //! Definitions in canonical form: keys in snake case and in the order in which `pull` writes them. Comments move with
-//! the key that they are written for; values, quotes, indentation and line breaks stay. Nothing but the order and the
-//! spelling of keys can change: each text is parsed again and compared before anybody writes it.
+//! the key that they are written for; values, quotes, indentation and line breaks stay. Only the order and the spelling
+//! of keys can change: each text is parsed again and compared before it is written.
 
 mod meaning;
 mod order;
@@ -28,13 +28,13 @@ use crate::model::SERVICE_KEYS;
 pub struct Formatted {
     /// The directory that the paths are relative to.
     pub root: PathBuf,
-    /// How many files were looked at.
+    /// The number of files that were read.
     pub files: usize,
-    /// Whether they are all of the stack.
+    /// Whether they are all files of the stack.
     pub is_whole: bool,
-    /// The files that are not in canonical form, with what makes them so.
+    /// The files that are not in canonical form, with the edits that bring them into it.
     pub changed: Vec<(Arc<str>, FileEdit)>,
-    /// The files that cannot be formatted without another meaning.
+    /// The files that cannot be formatted without changing their meaning.
     pub left: Vec<Arc<str>>,
 }
 
@@ -42,7 +42,7 @@ pub struct Formatted {
 pub(super) fn files(origin: &FileOrigin, config: &Config, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
     let mut files: BTreeSet<Arc<str>> = BTreeSet::new();
     for environment in std::iter::once(None).chain(config.environments.keys().map(|name| Some(name.as_str()))) {
-        // The same problem is found in every environment.
+        // Every environment finds the same problems: only the last list is needed.
         problems.clear();
         files.extend(origin.list(&FileFilter::new(config, environment), problems));
     }
@@ -52,7 +52,7 @@ pub(super) fn files(origin: &FileOrigin, config: &Config, problems: &mut Vec<Dia
 /// The canonical form of `files`.
 ///
 /// # Errors
-/// What cannot be read or parsed, of every file.
+/// Every file that cannot be read or parsed.
 pub(super) fn formatted(origin: &FileOrigin, files: &[Arc<str>], root: PathBuf) -> Result<Formatted, Diagnostics> {
     let mut formatted = Formatted { root, files: files.len(), is_whole: true, changed: Vec::new(), left: Vec::new() };
     let mut problems = Vec::new();
@@ -70,28 +70,28 @@ pub(super) fn formatted(origin: &FileOrigin, files: &[Arc<str>], root: PathBuf) 
     if problems.is_empty() { Ok(formatted) } else { Err(Diagnostics::new(problems, files.len()).below(formatted.root)) }
 }
 
-/// What a text is, compared with its canonical form.
+/// The result of bringing a text into canonical form.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Canonical {
     /// It is in canonical form.
     Same,
-    /// It becomes this.
+    /// It changes to this text.
     Changed(String),
-    /// Its canonical form would not mean the same.
+    /// Its canonical form would change its meaning.
     Unsafe,
 }
 
 /// The canonical form of the bytes of a file.
 ///
 /// # Errors
-/// What cannot be parsed.
+/// Everything that cannot be parsed.
 pub fn text(file: &Arc<str>, bytes: Vec<u8>) -> Result<Canonical, Vec<Diagnostic>> {
     let mark = if bytes.starts_with("\u{feff}".as_bytes()) { "\u{feff}" } else { "" };
     let source = SourceText::new(file, bytes).map_err(|error| vec![Diagnostic::from(error)])?;
     let trees = parsed(&source)?;
     let text = source.as_str();
     let is_open = source.language() == Language::Yaml && !text.is_empty() && !text.ends_with('\n');
-    // A line break at its end would be a part of a block text there.
+    // First try with a final line break. It would change the meaning of a block text at the end.
     let ended = is_open.then(|| format!("{text}{}", line_break(text)));
     let is_same = |now: &str| {
         SourceText::edited(file, now).is_some_and(|new| {
@@ -115,7 +115,7 @@ fn parsed(source: &SourceText) -> Result<Vec<Tree<'_>>, Vec<Diagnostic>> {
     if problems.is_empty() { Ok(trees) } else { Err(problems) }
 }
 
-/// The text in canonical form; nothing where it has none.
+/// The text in canonical form; `None` where it cannot be edited.
 fn edited(file: &Arc<str>, text: &str) -> Option<String> {
     let source = SourceText::edited(file, text)?;
     let trees = parsed(&source).ok()?;
@@ -124,14 +124,14 @@ fn edited(file: &Arc<str>, text: &str) -> Option<String> {
     spliced(source.as_str(), edits)
 }
 
-/// Whether a document is a definition or an overlay of one, as far as its root shows.
+/// Whether a document is a definition or an overlay of one, judged by its root.
 fn is_definition(tree: &Tree<'_>, source: &SourceText) -> bool {
     let Some(root) = tree.root else { return false };
     let NodeShape::Map { entries } = &tree.node(root).shape else { return false };
     let is_key =
         |key: &str| ["kind", "metadata", "spec", "<<", REMOVE].contains(&key) || SERVICE_KEYS.contains(&&*snake(key));
     let keys = || entries.iter().map(|(key, _)| meaning::text(tree, *key).unwrap_or_default());
-    // The documents of other programs have such keys as well, such as those of Kubernetes.
+    // Documents of other programs, such as Kubernetes, have such keys as well.
     let is_kind = |item: &Item<'_>| {
         let kind = item.get("kind").and_then(Item::text);
         kind.is_none_or(|kind| kind.contains("${") || KindName::find(kind).is_some())

@@ -1,6 +1,6 @@
-//! The mappings of one document in canonical order, as edits of its text. An entry is moved with the comment lines right
-//! above it, the comment behind it, and the deeper comment lines below it; blank lines stay where they are. A mapping
-//! whose text leaves any doubt keeps its order.
+//! Edits that bring the mappings of one document into canonical order. An entry moves with the comment lines right
+//! above it, the comment on its line, and the more deeply indented comment lines below it; blank lines stay where they
+//! are. A mapping whose text leaves any doubt keeps its order.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub(super) fn edits(tree: &Tree<'_>, text: &str) -> Vec<Splice> {
 struct Entry {
     key: NodeId,
     value: NodeId,
-    /// As the service writes it.
+    /// The key as the service spells it.
     name: String,
 }
 
@@ -38,8 +38,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The edits of a node, in the order of the text. A mapping that is ordered is one of them, with those of its entries.
-    /// Below an anchor, an alias elsewhere reads the keys too.
+    /// The edits of a node, in the order of the text. Reordering a mapping is one edit, which includes those of its
+    /// entries. Below an anchor no key is renamed, because an alias elsewhere reads the keys too.
     fn edits(&self, id: NodeId, level: Level, is_below_anchor: bool) -> Vec<Splice> {
         let node = self.tree.node(id);
         let is_anchored = is_below_anchor || node.anchored;
@@ -51,7 +51,7 @@ impl Writer<'_> {
                     name: meaning::text(self.tree, *key).map(|key| level.spelled(key).into_owned()).unwrap_or_default(),
                 });
                 let entries: Vec<Entry> = entries.collect();
-                // What replaces a key that `<<` merges has its spelling.
+                // A key that replaces one that `<<` merges has to keep its spelling.
                 let is_merged = entries.iter().any(|entry| entry.name == "<<");
                 let mut edits = if is_anchored || is_merged { Vec::new() } else { self.spelled(&entries, level) };
                 for entry in &entries {
@@ -61,7 +61,7 @@ impl Writer<'_> {
                     }
                 }
                 edits.sort_by_key(|edit| edit.range.start);
-                // The order of the fields of another kind is the author's.
+                // In other kinds, the author decides the order of fields.
                 if matches!(level, Level::Message(_)) && !self.kind.is_endpoint() {
                     return edits;
                 }
@@ -78,7 +78,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The keys of a mapping that are known there in snake case.
+    /// Edits that write the known keys of a mapping in snake case.
     fn spelled(&self, entries: &[Entry], level: Level) -> Vec<Splice> {
         let counts = counted(entries.iter().map(|entry| &entry.name));
         let spelled = |entry: &Entry| {
@@ -91,7 +91,7 @@ impl Writer<'_> {
         entries.iter().filter_map(spelled).collect()
     }
 
-    /// The mapping in order, with these edits made in it; nothing where it is, or has to stay as it is.
+    /// The mapping in order, with these edits made in it; `None` where it is in order already, or cannot be reordered.
     fn ordered(&self, entries: &[Entry], brackets: Option<Range<usize>>, edits: &[Splice]) -> Option<Splice> {
         let mut sorted: Vec<usize> = (0..entries.len()).collect();
         // Merge keys are read first, so they are written first.
@@ -103,7 +103,7 @@ impl Writer<'_> {
         if sorted.is_sorted() {
             return None;
         }
-        // An alias reads the anchor before it.
+        // An alias must stay behind its anchor.
         let linked =
             sorted.iter().filter(|at| self.is_linked(entries[**at].key) || self.is_linked(entries[**at].value));
         if !linked.is_sorted() {
@@ -116,7 +116,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether an anchor or an alias is in the node.
+    /// Whether the node contains an anchor or an alias.
     fn is_linked(&self, id: NodeId) -> bool {
         let node = self.tree.node(id);
         node.anchored
@@ -143,7 +143,7 @@ impl Writer<'_> {
         };
         let slots: Vec<Range<usize>> = entries.iter().map(slot).collect::<Option<_>>()?;
         let range = slots.first()?.start..slots.last()?.end;
-        // A comment belongs to an entry, and nothing shows to which.
+        // The entry that a comment in brackets belongs to is unknown.
         let has_comment = |part: Range<usize>| self.text.get(part).is_none_or(|part| part.contains('#'));
         if has_comment(brackets.start..range.start) || has_comment(range.end..brackets.end) {
             return None;
@@ -170,7 +170,7 @@ impl Writer<'_> {
     ) -> Option<Splice> {
         let chunks = self.chunks(entries)?;
         let first = chunks.first()?;
-        // The comment lines of an entry cannot go before a `- `.
+        // The comment lines of an entry cannot be moved before a `- `.
         if first.is_item && chunks.iter().any(|chunk| chunk.start < chunk.line) {
             return None;
         }
@@ -190,7 +190,7 @@ impl Writer<'_> {
         Some(Splice { range: first.start..chunks.last()?.end, text })
     }
 
-    /// The lines of each entry; nothing where a line contains anything else.
+    /// The lines of each entry; `None` where a line contains anything else.
     fn chunks(&self, entries: &[Entry]) -> Option<Vec<Chunk>> {
         let key_of = |at: usize| self.tree.node(entries[at].key).range.start;
         let mut chunks: Vec<Chunk> = Vec::with_capacity(entries.len());
@@ -210,13 +210,13 @@ impl Writer<'_> {
             let end = self.deeper_comments(content, next.unwrap_or(self.text.len()), column);
             let start = match chunks.last() {
                 Some(last) => self.comments_above(last.end, line)?,
-                // What is above the first key of a file is about the file.
+                // Comments above the first key of a file are about the file.
                 None if is_item || column == 0 => line,
                 None => own_comments_above(self.text, line, column),
             };
             chunks.push(Chunk { start, line, key, end, column, is_item });
         }
-        // A last line without its break cannot go before another.
+        // A last line without a line break cannot be moved before another.
         chunks.iter().all(|chunk| self.text.get(..chunk.end).is_some_and(|text| text.ends_with('\n'))).then_some(chunks)
     }
 
@@ -237,7 +237,7 @@ impl Writer<'_> {
         end
     }
 
-    /// Where the comment lines above a key begin, of what is between an entry and the next one.
+    /// Where the comment lines above a key begin; `from` is the end of the entry before it.
     fn comments_above(&self, from: usize, line: usize) -> Option<usize> {
         let (mut at, mut start) = (from, None);
         while at < line {
@@ -258,11 +258,11 @@ impl Writer<'_> {
 struct Chunk {
     /// Where its comment lines begin, else the same as `line`.
     start: usize,
-    /// Where the line of its key begins; its key itself where that is behind a `- `.
+    /// Where the line of its key begins; where the key itself begins if it follows a `- `.
     line: usize,
     key: usize,
     end: usize,
     column: usize,
-    /// It is behind a `- `.
+    /// Its key follows a `- `.
     is_item: bool,
 }
