@@ -1,4 +1,4 @@
-//! How a live spec looks under a definition: as far as the definition names it, and what it does not name.
+//! Compares a live spec with a definition: the part that the definition names, and the part that it does not name.
 
 use std::iter::zip;
 
@@ -12,16 +12,16 @@ use super::spelling::PARTS;
 use super::walk::{Keys, each_message, each_message_mut, is_zero, messages};
 use super::{Field, FieldKind, Flag, GroupFlag, Message};
 
-/// A unit of a live spec as far as the definition names it, and as the definition would write it; `null` where nothing is
-/// left. It equals the [`significant`](super::significant) form of `wanted` where live is as the definition wants it.
+/// The part of a live unit that the definition names, as the definition would write it; `null` where nothing is left.
+/// It equals the [`significant`](super::significant) form of `wanted` where live is in sync with the definition.
 pub fn seen_as(message: &Message, unit: &str, live: &Json, wanted: &Json) -> Json {
     let seen = seen_message(message, keys_of(message, unit, live), keys_of(message, unit, wanted));
     value_of(message, unit, without_zeros(message, seen))
 }
 
-/// Whether a unit of a live spec is plainly what a definition writes: every value that it names is equal and shown, and
-/// what it does not name is what the service is known to fill. Cheap, and nearly always true; where it is not, the
-/// comparison has to tell.
+/// Whether a live unit obviously equals what a definition writes: every named value is equal and shown, and every other
+/// value is one that the service is known to fill in. Cheap, and nearly always true; otherwise a full comparison is
+/// needed.
 pub fn agrees(spec: &Message, unit: &str, live: &Json, wanted: &Json) -> bool {
     agrees_below(spec, keys_of(spec, unit, live), keys_of(spec, unit, wanted), &[])
 }
@@ -29,7 +29,7 @@ pub fn agrees(spec: &Message, unit: &str, live: &Json, wanted: &Json) -> bool {
 fn agrees_below(message: &Message, live: Keys<'_>, wanted: Keys<'_>, known: &[&str]) -> bool {
     let is_equal = |(key, wanted): (&str, &Json)| match (live.get(key), message.field(key)) {
         (Some(live), Some(field)) => !is_hidden(field) && agrees_in(field, live, wanted),
-        // No answer has what was never set.
+        // Responses leave out values that were never set.
         (None, Some(field)) => message.group_of(key).is_none() && !is_hidden(field) && is_zero_of(field, wanted),
         (_, None) => false,
     };
@@ -59,7 +59,7 @@ fn agrees_in(field: &Field, live: &Json, wanted: &Json) -> bool {
     }
 }
 
-/// What the service fills in a message wherever it is: parts of a reference.
+/// The keys that the service fills into a message at any place: parts of a reference.
 fn known_in(message: &Message) -> &'static [&'static str] {
     if message.is_reference { &PARTS } else { &[] }
 }
@@ -72,14 +72,14 @@ pub fn has_chosen(spec: &Message, unit: &str, live: &Json, wanted: &Json) -> boo
     !found.is_empty()
 }
 
-/// The values of a live unit that a definition does not name and that no description explains, by path below the spec.
+/// The paths, below the spec, of live values of a unit that neither the definition names nor the description explains.
 pub fn unnamed(spec: &Message, unit: &str, live: &Json, wanted: &Json) -> Vec<String> {
     let found = unnamed_values(spec, unit, live, wanted).into_iter();
     found.filter(|(_, value)| !is_zero(value)).map(|(path, _)| path).collect()
 }
 
-/// Whether a unit of a live spec has a value that it had not before, and that no description explains: one of nothing is
-/// a choice, too.
+/// Whether a unit of a live spec has a zero that `before` does not have and that the description does not explain: a
+/// zero can be a choice, too. [`unnamed`] finds the other values.
 pub fn has_chosen_more(spec: &Message, unit: &str, now: &Json, before: &Json) -> bool {
     unnamed_values(spec, unit, now, before).iter().any(|(_, value)| is_zero(value))
 }
@@ -94,7 +94,7 @@ pub fn keeps(spec: &Message, unit: &str, live: &Json, (before, after): (&Json, &
     })
 }
 
-/// Whether the description knows the value at a path of [`unnamed`]; below a map it is not asked.
+/// Whether the description knows the value at a path of [`unnamed`]; everything below a map counts as known.
 pub fn knows(spec: &Message, path: &str) -> bool {
     let mut above = Some(spec);
     without_positions(path).all(|step| {
@@ -105,12 +105,12 @@ pub fn knows(spec: &Message, path: &str) -> bool {
     })
 }
 
-/// A path without the numbers of items: what is removed moves the items behind it.
+/// A path without the indexes of items, because removing an item moves the items after it.
 fn without_positions(path: &str) -> impl Iterator<Item = &str> {
     path.split('.').map(|step| step.split('[').next().unwrap_or(step))
 }
 
-/// Whether a value has another one in it.
+/// Whether a value contains all keys and values of another one.
 fn has(value: &Json, part: &Json) -> bool {
     match (value, part) {
         (Json::Object(values), Json::Object(parts)) => {
@@ -130,10 +130,10 @@ fn unnamed_values<'l>(spec: &Message, unit: &'l str, live: &'l Json, wanted: &Js
     found
 }
 
-/// What becomes of a key of a live message under a definition that does not name it.
+/// How a live key that the definition does not name counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Open {
-    /// It is a difference: the definition leaves a group open of which the service fills the default.
+    /// It is a difference: the definition leaves its group open, and the service would fill in the default.
     Difference,
     /// It is the default of its group.
     Default,
@@ -143,12 +143,12 @@ pub(super) enum Open {
     Unnamed,
 }
 
-/// The same for the option of a group; nothing where the definition chooses an option of it.
+/// How a live key that the definition does not name counts; `None` where the definition chooses an option of its group.
 pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>) -> Option<Open> {
     let group = message.group_of(key);
     let is_chosen = group.is_some_and(|group| group.members.iter().any(|member| wanted.has(member)));
     if let Some(field) = message.field(key).filter(|field| field.is(Flag::Filled)) {
-        // The items of a list, too, are what the service says, unless another field says them; so is a place on the map.
+        // The service also chooses the items of a list that mirrors no other field, and mappings such as coordinates.
         let is_plain = |message: &Message| message.fields.iter().all(|field| field.below().is_none());
         let is_its_own = field.message().is_none_or(|message| match field.is_list {
             true => field.mirrors.is_none(),
@@ -164,11 +164,11 @@ pub(super) fn open(message: &Message, key: &str, value: &Json, wanted: Keys<'_>)
     if is_chosen {
         return None;
     }
-    // As the digest says it.
+    // Empty in the sense of the digest.
     let is_empty = message.field(key).is_some_and(|field| says_nothing(field, value));
     Some(match () {
         () if is_default_choice(message, group, key, is_empty) => {
-            // What is newer is in no digest.
+            // Digests do not cover fields that are newer than the description.
             if has_unknown(message, Keys::One(key, value)) { Open::Unnamed } else { Open::Default }
         }
         () if group.is(GroupFlag::Filled) => Open::Difference,
@@ -187,7 +187,7 @@ fn seen_message(message: &Message, live: Keys<'_>, wanted: Keys<'_>) -> Map<Stri
         };
         seen.insert(key.to_owned(), value);
     }
-    // What no answer shows is taken for what was asked for, and so is what the service makes of it.
+    // A hidden value counts as the wanted one, whatever the service shows in its group.
     for (key, value) in wanted.iter() {
         let Some(field) = message.field(key).filter(|field| is_hidden(field)) else { continue };
         seen.retain(|key, _| !message.options(field.name).contains(&key.as_str()));
@@ -196,7 +196,7 @@ fn seen_message(message: &Message, live: Keys<'_>, wanted: Keys<'_>) -> Map<Stri
     seen
 }
 
-/// For each item of a live list the item of the definition that it is.
+/// For each item of a live list, the index of the matching item of the definition.
 pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<Option<usize>> {
     let content = |item: &Json| {
         let content = digested_below(message, Keys::of(item), "");
@@ -209,7 +209,7 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
         }
         _ => live == wanted,
     };
-    // An item that names little is the same as many.
+    // An item that names few values matches many live items.
     let unnamed = |live: &Json, wanted: &Json| {
         let count = |which: Open| {
             let mut found = Vec::new();
@@ -221,20 +221,20 @@ pub(super) fn aligned(message: &Message, live: &[Json], wanted: &[Json]) -> Vec<
     align(live, wanted, &content, &is_same, &unnamed)
 }
 
-/// For each message in a live value of a field, in the order of [`messages`], the one of a definition that it is.
+/// For each message in a live value of a field, in the order of [`messages`], the matching one of a definition.
 fn wanted_of<'w>(field: &Field, live: &Json, wanted: &'w Json) -> Vec<Option<&'w Json>> {
     partners(field, live, wanted, &aligned)
 }
 
-/// For each message in a definition's value of a field, in the order of [`messages`], the live one that it is.
+/// For each message in a definition's value of a field, in the order of [`messages`], the matching live one.
 pub(super) fn live_of<'l>(field: &Field, live: &'l Json, wanted: &Json) -> Vec<Option<&'l Json>> {
     partners(field, wanted, live, &|message, wants, items| inverse(&aligned(message, items, wants), wants.len()))
 }
 
-/// For each item of a list the item of another one that it is.
+/// Finds, for each item of a list, the index of the matching item of another list.
 type Pairing<'p> = &'p dyn Fn(&Message, &[Json], &[Json]) -> Vec<Option<usize>>;
 
-/// For each message in a value of a field the one of another value that it is.
+/// For each message in a value of a field, the matching one of another value.
 fn partners<'o>(field: &Field, value: &Json, other: &'o Json, items: Pairing<'_>) -> Vec<Option<&'o Json>> {
     let Some(message) = field.message() else { return Vec::new() };
     match (&field.kind, value, other) {
@@ -247,7 +247,7 @@ fn partners<'o>(field: &Field, value: &Json, other: &'o Json, items: Pairing<'_>
     }
 }
 
-/// For each of `count` items of a definition the live item that it is.
+/// For each of `count` items of a definition, the index of the matching live item.
 pub(super) fn inverse(to: &[Option<usize>], count: usize) -> Vec<Option<usize>> {
     let mut of = vec![None; count];
     for (index, to) in to.iter().enumerate() {
@@ -258,7 +258,7 @@ pub(super) fn inverse(to: &[Option<usize>], count: usize) -> Vec<Option<usize>> 
     of
 }
 
-/// The live value of a field with what `of` makes of each message in it and of the one of a definition that it is.
+/// The live value of a field with each message mapped by `of`, which also gets the matching message of a definition.
 pub(super) fn each_aligned(
     field: &Field,
     live: &Json,
@@ -313,7 +313,7 @@ fn unnamed_in<'l>(
     }
 }
 
-/// A unit of a definition without what no description knows and a live unit does not have, and the paths of that.
+/// A unit of a definition without the keys that neither the description nor live has, and the paths of those keys.
 pub fn taken(spec: &Message, unit: &str, live: &Json, wanted: &Json) -> (Json, Vec<String>) {
     let mut paths = Vec::new();
     let mut wanted = keys_of(spec, unit, wanted).owned();

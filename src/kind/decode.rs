@@ -1,5 +1,5 @@
-//! Reads the lines of the description. It is part of the program and tested whole, so a word that is not known here is
-//! a defect of the program and stops it.
+//! Reads the lines of the description. The description is a part of the program and tested completely, so an unknown
+//! word is a bug and panics.
 
 use serde::Deserialize as _;
 use serde::de::value::{Error, StrDeserializer};
@@ -45,7 +45,7 @@ pub fn values(line: &'static str) -> Vec<(&'static str, Option<i32>)> {
     line.split_whitespace().map(value).collect()
 }
 
-/// The lines of a message: groups with `|`, keys that only answers have with `<`, and fields.
+/// The lines of a message: groups with `|`, keys that only responses have with `<`, and fields.
 pub fn message(block: &'static str, is_reference: bool) -> Message {
     let (mut groups, mut fields) = (Vec::new(), Vec::new());
     for line in block.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -64,7 +64,7 @@ pub fn message(block: &'static str, is_reference: bool) -> Message {
             fields.push(Field::new(member, FieldKind::EMPTY));
         }
     }
-    // The console writes it in every reference, and the service takes it.
+    // The console writes `kind` in every reference, and the service accepts it.
     if is_reference && fields.iter().all(|field| field.name != "kind") {
         fields.push(Field { flags: vec![Flag::ReadOnly], ..Field::new("kind", FieldKind::Text) });
     }
@@ -144,7 +144,7 @@ fn field_kind(word: &'static str) -> FieldKind {
     }
 }
 
-/// One rule; the two ends of a range are one rule.
+/// Adds one rule; the two bounds of a range become one rule.
 fn add_rule(rules: &mut Vec<(Part, Rule)>, word: &'static str) {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     let (part, name) = match name.split_once('.') {

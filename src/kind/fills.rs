@@ -9,14 +9,14 @@ use super::spec::{Zeros, is_beside_secret, is_group, is_unchosen, is_zero_of, ke
 use super::walk::{Keys, each_message_mut, is_zero};
 use super::{Field, FieldKind, Flag, Group, GroupFlag, Message, open_value};
 
-/// A spec of an object of `tenant` without what the service fills in references and in groups that are left open.
+/// A spec of an object of `tenant` without the values that the service fills into references and open groups.
 pub fn without_fills(spec: &Message, mut value: Json, tenant: Option<&str>) -> Json {
     unfill(spec, &mut value, tenant);
     value
 }
 
-/// Adds to the spec of an object of `namespace` what its references leave out: the namespace of the object itself, or the one
-/// of all that a field refers to.
+/// Adds the namespaces that references leave out to the spec of an object of `namespace`: that of the object itself, or
+/// the fixed one of the field.
 pub fn add_namespaces(spec: &Message, value: &mut Json, namespace: &str) {
     each_reference(spec, value, None, &|reference, of_field| add_namespace(reference, of_field.unwrap_or(namespace)));
 }
@@ -28,8 +28,8 @@ fn add_namespace(reference: &mut Map<String, Json>, namespace: &str) {
     }
 }
 
-/// A message in the value of `field` without what says nothing, and with the namespaces that its references leave out: that of
-/// the object, or, where that is not known, with none.
+/// A message in the value of `field` without zero values. References without a namespace get that of the object; where
+/// that is unknown, all references lose theirs.
 pub(super) fn comparable(field: &Field, message: &Message, mut value: Json, namespace: Option<&str>) -> Json {
     each_reference(message, &mut value, field.namespace, &|reference, of_field| match namespace {
         Some(namespace) => add_namespace(reference, of_field.unwrap_or(namespace)),
@@ -41,16 +41,16 @@ pub(super) fn comparable(field: &Field, message: &Message, mut value: Json, name
     value
 }
 
-/// A spec whose references name objects and none of their lives: the uid is what the service fills.
+/// A spec whose references have no uid, which the service fills in: they then also name a recreated object.
 pub fn without_uids(spec: &Message, mut value: Json) -> Json {
     each_reference(spec, &mut value, None, &|reference, _| _ = reference.remove("uid"));
     value
 }
 
-/// What is done to a reference, with the namespace of all that its field refers to.
+/// An edit of a reference, which also gets the fixed namespace of its field.
 type ReferenceEdit<'e> = &'e dyn Fn(&mut Map<String, Json>, Option<&'static str>);
 
-/// Does it to each reference in a message of a field of which that is the namespace.
+/// Edits each reference in a message; `of_field` is the fixed namespace of the field with the message.
 fn each_reference(message: &Message, value: &mut Json, of_field: Option<&'static str>, of: ReferenceEdit<'_>) {
     let Json::Object(entries) = value else { return };
     if message.is_reference {
@@ -63,7 +63,7 @@ fn each_reference(message: &Message, value: &mut Json, of_field: Option<&'static
     }
 }
 
-/// A value without all that means no more than to leave it out, so that two ways to write a value are one.
+/// A value without the parts that mean the same as leaving them out, so that equivalent values are equal.
 #[derive(Debug, PartialEq)]
 pub enum Digested<'v> {
     /// A value as it is.
@@ -94,7 +94,7 @@ impl Serialize for Digested<'_> {
     }
 }
 
-/// The value of a unit of an object of `namespace` as its digest covers it; `None` where it says nothing.
+/// The value of a unit of an object of `namespace` as its digest covers it; `None` where nothing is left.
 pub fn digested<'v>(spec: &Message, unit: &'v str, value: &'v Json, namespace: &str) -> Option<Digested<'v>> {
     let mut keys = digested_below(spec, keys_of(spec, unit, value), namespace);
     match is_group(spec, unit) {
@@ -113,7 +113,7 @@ pub(super) fn digested_below<'v>(message: &Message, keys: Keys<'v>, namespace: &
         let parts = keys.iter().filter(|(key, value)| !is_filled(key, value) && !is_zero(value));
         return parts.map(|(key, value)| (key, Digested::Value(value))).collect();
     }
-    // What the description does not know, no definition can name.
+    // A definition cannot name a key that the description does not have.
     let known = |key: &str| message.field(key).filter(|field| !is_hidden(field));
     let option = |(key, value): (&str, &'v Json)| {
         known(key).filter(|field| is_zero_of(field, value) && message.group_of(field.name).is_some())
@@ -152,29 +152,29 @@ fn digested_in<'v>(field: &Field, value: &'v Json, namespace: &str) -> Digested<
     }
 }
 
-/// Whether a value has nothing but what the service puts into a field that is left out.
+/// Whether a value has only what the service fills into a field that is left out.
 pub(super) fn is_fill(field: &Field, value: &Json) -> bool {
     is_zero_of(field, value) || says_nothing(field, value)
 }
 
-/// Whether a value is a mapping of which a digest covers nothing.
+/// Whether a value is a mapping without any part that a digest covers.
 pub(super) fn says_nothing(field: &Field, value: &Json) -> bool {
     digested_in(field, value, "").is_empty()
 }
 
-/// Takes out of the value of a message what the service surely fills again in an object of `tenant`.
+/// Removes from the value of a message what the service certainly fills in again in an object of `tenant`.
 pub(super) fn unfill(message: &Message, value: &mut Json, tenant: Option<&str>) {
     if let Json::Object(keys) = value {
         unfill_message(message, keys, tenant);
     }
 }
 
-/// The same of its keys.
+/// The same for the keys of a message.
 pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, tenant: Option<&str>) {
     if message.is_reference {
         return keys.retain(|key, value| match key.as_str() {
             "kind" => false,
-            // Of no tenant it is no live object, such as one of another tool.
+            // An object without a tenant is not a live one; it may be from another tool.
             "uid" => tenant.is_none(),
             "tenant" => value.as_str() != tenant,
             _ => true,
@@ -182,7 +182,7 @@ pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, te
     }
     drop_mirrors(message, keys);
     keys.retain(|key, value| {
-        // What the description does not know, no definition can name.
+        // A definition cannot name a key that the description does not have.
         let Some(field) = message.field(key) else { return false };
         each_message_mut(field, value, &mut |below, value| unfill(below, value, tenant));
         if field.is(Flag::Shown) && *value == open_value(message, key) {
@@ -191,7 +191,7 @@ pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, te
         let group = message.group_of(key).filter(|group| group.is(GroupFlag::Filled));
         !group.is_some_and(|group| is_default_choice(message, group, key, is_empty(value)))
     });
-    // A rule without its required `action` would not be read as one that denies.
+    // Write the zero word of required enumerations: readers would not take a rule without `action` for one that denies.
     let is_kept_back = |field: &Field| field.is(Flag::Internal) || field.is(Flag::Deprecated);
     for field in message.fields.iter().filter(|field| field.is(Flag::Required) && !is_kept_back(field)) {
         if let Some(word) = field.word_of_none().map(Json::from).filter(|word| field.permits(word)) {
@@ -200,7 +200,7 @@ pub(super) fn unfill_message(message: &Message, keys: &mut Map<String, Json>, te
     }
 }
 
-/// The default choice of a group, which says no more than an open group; `is_empty` is whether its value is.
+/// Whether a key is the default choice of a group, equivalent to an open group; `is_empty`: its value is empty.
 pub(super) fn is_default_choice(message: &Message, group: &Group, key: &str, is_empty: bool) -> bool {
     let without_fields = |field: &Field| field.kind == FieldKind::EMPTY;
     group.default == Some(key) && (is_empty || message.field(key).is_some_and(without_fields))

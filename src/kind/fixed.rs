@@ -1,4 +1,4 @@
-//! What cannot change after the create.
+//! Finds changes that are impossible after the create.
 
 use serde_json::{Map, Value as Json};
 
@@ -8,8 +8,8 @@ use super::spec::{keys_of, without_zeros};
 use super::walk::messages;
 use super::{Field, Flag, Group, GroupFlag, Message};
 
-/// The path of what a change of a unit would do that is beyond a replace: a field or a choice that the service fixes, or a
-/// field that no replace has. Of `live` it is what the change is about, without what stays.
+/// The path of a change in a unit that a replace cannot make: of an immutable field or choice, or of a field that
+/// replace requests do not have. `live` has only the values that the change is about, not those that stay.
 pub fn fixed(of: &Message, unit: &str, live: &Json, wanted: &Json) -> Option<String> {
     if of.field(unit).is_some_and(is_fixed) {
         return Some(format!("spec.{unit}"));
@@ -17,7 +17,7 @@ pub fn fixed(of: &Message, unit: &str, live: &Json, wanted: &Json) -> Option<Str
     let (live, wanted) = (keys_of(of, unit, live).owned(), keys_of(of, unit, wanted).owned());
     let wanted = without_zeros(of, wanted);
     let is_shown = without_hidden_keys(of, live.clone()) != without_hidden_keys(of, wanted.clone());
-    // Where all that answers show is equal, the difference is in what they do not show.
+    // If all shown values are equal, the difference is in hidden ones.
     if is_shown { fixed_below(of, "spec", Some(&live), &wanted) } else { fixed_hidden(of, "spec", &wanted) }
 }
 
@@ -40,7 +40,7 @@ fn fixed_below(
         }
         let differs = |live| match chosen(live) {
             Some(was) => then != Some(was),
-            // A default that says no more than an open group may be left out.
+            // A default choice that is equivalent to an open group may be left out.
             None => then.is_some() && group.default.is_some_and(|default| then != Some(default)),
         };
         group.is(GroupFlag::Immutable) && live.is_some_and(differs)
@@ -55,7 +55,7 @@ fn fixed_below(
             return None;
         }
         let path = format!("{path}.{}", field.name);
-        // What is new as a whole may have any value that a replace has.
+        // A new message may have any value that replace requests can have.
         if field.is(Flag::CreateOnly) || (live.is_some() && field.is(Flag::Immutable)) {
             return Some(path);
         }
@@ -71,7 +71,7 @@ fn fixed_in(field: &Field, path: &str, live: &Json, wanted: &Json) -> Option<Str
     })
 }
 
-/// The path of what no answer shows of a definition, and no replace can change.
+/// The path of a hidden value of a definition that a replace cannot change.
 fn fixed_hidden(of: &Message, path: &str, wanted: &Map<String, Json>) -> Option<String> {
     wanted.iter().find_map(|(key, value)| {
         let field = of.field(key)?;

@@ -1,4 +1,4 @@
-//! The vendor's forms of text that the program knows. What it does not know, the service decides.
+//! The vendor's text formats that trueup knows. It leaves texts of unknown formats to the service.
 
 use std::borrow::Borrow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 
 use super::{Selector, label};
 
-/// Why a text does not have a form, empty where the form says all; nothing where it has it, or where the program does not know
-/// what the vendor takes for one.
+/// Why a text does not have a format, empty where the name of the format is enough; `None` where the text has it, or
+/// where the rules of the format are unknown.
 pub(super) fn fault(form: &str, text: &str) -> Option<String> {
     let fails = |is_good: bool| (!is_good).then(String::new);
     match form {
@@ -36,8 +36,8 @@ pub fn is_host(text: &str) -> bool {
     text.len() <= LONGEST_HOST && host_name_fault(text).is_none() && !text.bytes().any(is_upper)
 }
 
-/// Why a text is not a host name by the rule of protoc-gen-validate, which the vendor's has its name from (RFC 1034). Its
-/// length is another rule.
+/// Why a text is not a host name by the rule of protoc-gen-validate, after which the vendor's rule is named (RFC 1034).
+/// The length is a separate rule.
 fn host_name_fault(name: &str) -> Option<&'static str> {
     let fault_of_part = |part: &str| {
         let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
@@ -52,7 +52,7 @@ fn host_name_fault(name: &str) -> Option<&'static str> {
     name.split('.').find_map(fault_of_part)
 }
 
-/// A text of this form as it is written to compare it, where it is written in another way: what it says counts.
+/// The canonical form of a text for comparisons, by its meaning; `None` where the text has that form already.
 pub(super) fn canonical(form: &str, text: &str) -> Option<String> {
     match (form, text.strip_suffix('.')) {
         ("hostname" | "hostname_or_ip", Some(name)) => Some(name.to_ascii_lowercase()),
@@ -60,8 +60,8 @@ pub(super) fn canonical(form: &str, text: &str) -> Option<String> {
     }
 }
 
-/// The same as a request has it. A name in a zone may need its final dot, and a prefix outside of a list may be an
-/// address with the length of its network.
+/// The same for requests. A name in a zone may need its final dot, and a prefix outside of a list may be an address
+/// with the length of its network.
 pub(super) fn written(form: &str, text: &str, is_item: bool) -> Option<String> {
     let written = match form {
         "hostname_or_ip" => return written("ip", text, is_item).or_else(|| written("hostname", text, is_item)),
@@ -69,7 +69,7 @@ pub(super) fn written(form: &str, text: &str, is_item: bool) -> Option<String> {
             text.to_ascii_lowercase()
         }
         "ip" | "ipv4" | "ipv6" | "ipv4_globally_routable" | "ipv6_globally_routable" => match text.parse().ok()? {
-            // There is one way to write it.
+            // An IPv4 address has only one spelling.
             IpAddr::V4(_) => return None,
             IpAddr::V6(address) => address.to_string(),
         },
@@ -83,12 +83,12 @@ pub(super) fn written(form: &str, text: &str, is_item: bool) -> Option<String> {
     (written != text).then_some(written)
 }
 
-/// Whether a text of this form is an address, or a prefix.
+/// Whether texts of this format are addresses or prefixes.
 pub(super) fn is_of_address(form: &str) -> bool {
     ["ip", "ipv4", "ipv6", "ip_prefix", "ipv4_prefix", "ipv6_prefix"].contains(&form)
 }
 
-/// Texts without an order, each once: prefixes by their value.
+/// Sorts the texts of a set, prefixes by their value, and removes duplicates.
 pub(super) fn sort<T: Borrow<Json> + PartialEq>(texts: &mut Vec<T>) {
     let by_value = |text: &T| {
         let text = text.borrow().as_str().unwrap_or_default();
@@ -98,7 +98,7 @@ pub(super) fn sort<T: Borrow<Json> + PartialEq>(texts: &mut Vec<T>) {
     texts.dedup();
 }
 
-/// A text of this form as an example; empty where its name says all.
+/// An example of a text of this format; empty where its name is enough.
 pub fn example(form: &str) -> &'static str {
     match form {
         "ip" => "an IPv4 or IPv6 address",
@@ -110,7 +110,7 @@ pub fn example(form: &str) -> &'static str {
     }
 }
 
-/// What a text of this form is called.
+/// The name of this format in messages.
 pub(super) fn words(form: &str) -> String {
     let words = match form {
         "ip" => "IP address",

@@ -1,4 +1,4 @@
-//! What no answer shows: fields that the service keeps to itself, and secrets. What no description knows may be one of them.
+//! Hidden values, which responses never show: secrets and fields that the service keeps. Unknown keys may be hidden.
 
 use serde_json::{Map, Value as Json};
 
@@ -6,18 +6,18 @@ use super::spec::{keys_of, unit_of, value_of};
 use super::walk::{Keys, each_message, each_message_mut, is_zero, messages};
 use super::{Field, Flag, Message};
 
-/// What no answer shows of the value of a unit that a definition writes; `None` where it writes nothing of that.
+/// The hidden values, and unknown keys, of a unit of a definition; `None` where it has none.
 pub fn hidden(spec: &Message, unit: &str, value: &Json) -> Option<Json> {
     hidden_below(spec, keys_of(spec, unit, value))
 }
 
-/// The value of a unit as answers show it.
+/// The value of a unit as responses show it.
 pub fn without_hidden(spec: &Message, unit: &str, value: &Json) -> Json {
     value_of(spec, unit, without_hidden_keys(spec, keys_of(spec, unit, value).owned()))
 }
 
-/// The units of which a replace that leaves them out resets what no answer shows. It keeps what only a create has, and is not
-/// made without a secret.
+/// The units with hidden values that a replace without the unit would reset. A replace keeps values that only a create
+/// has, and is not sent without a secret.
 pub fn reset(spec: &Message) -> impl Iterator<Item = &str> {
     let fields = spec.fields.iter().filter(|field| field.is(Flag::Unanswered) && !field.is(Flag::CreateOnly));
     fields.map(|field| unit_of(spec, field.name))
@@ -27,7 +27,7 @@ pub(super) fn is_hidden(field: &Field) -> bool {
     field.is(Flag::Unanswered) || field.is(Flag::Secret)
 }
 
-/// The paths of what is set in a message and no description knows, below its own.
+/// The paths, below `above`, of the values in a message that are set and that the description does not have.
 pub fn unknown(message: &Message, value: &Json, above: &str) -> Vec<String> {
     let mut paths = Vec::new();
     for (key, value) in value.as_object().into_iter().flatten().filter(|(_, value)| !is_zero(value)) {
@@ -43,7 +43,7 @@ pub fn unknown(message: &Message, value: &Json, above: &str) -> Vec<String> {
     paths
 }
 
-/// Whether keys of a message name something that no description knows.
+/// Whether the keys of a message, at any depth, include one that the description does not have.
 pub fn has_unknown(message: &Message, keys: Keys<'_>) -> bool {
     keys.iter().any(|(key, value)| {
         let below = message.field(key).map(|field| messages(field, value));
@@ -51,7 +51,7 @@ pub fn has_unknown(message: &Message, keys: Keys<'_>) -> bool {
     })
 }
 
-/// What no answer shows of the keys of a message; `None` where that is nothing.
+/// The hidden values, and unknown keys, of a message; `None` where it has none.
 fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
     let is_nothing = |value: &Json| match value {
         Json::Array(items) => items.iter().all(Json::is_null),
@@ -70,7 +70,7 @@ fn hidden_below(message: &Message, keys: Keys<'_>) -> Option<Json> {
     (!found.is_empty()).then_some(Json::Object(found))
 }
 
-/// The keys of a message without what no answer shows.
+/// The keys of a message without hidden values.
 pub(super) fn without_hidden_keys(message: &Message, mut keys: Map<String, Json>) -> Map<String, Json> {
     if message.hides() {
         keys.retain(|key, value| {

@@ -1,18 +1,18 @@
 //! The syntax of label keys and values, which is that of Kubernetes: selectors of other objects can name only such labels.
 
-/// Characters of a label's name or value.
+/// The most characters of a label's name or value.
 const LONGEST_NAME: usize = 63;
-/// Characters of a label key's prefix.
+/// The most characters of a label key's prefix.
 const LONGEST_PREFIX: usize = 253;
 /// The prefixes of the labels that the service writes on objects of every kind.
 pub const PLATFORM_PREFIXES: [&str; 2] = ["ves.io/", "internal.ves.io/"];
 
-/// What a byte may be in a label.
+/// Where a byte is allowed in a label.
 const LETTER_OR_DIGIT: u8 = 1;
 const NAME: u8 = 2;
 const PREFIX: u8 = 4;
 
-/// What each byte may be: every label of every definition is looked up here.
+/// Where each byte is allowed: a table is fast, and every label of every definition is checked.
 static BYTES: [u8; 256] = {
     let mut bytes = [0; 256];
     let mut byte = 0;
@@ -29,7 +29,7 @@ static BYTES: [u8; 256] = {
     bytes
 };
 
-/// What every one of these bytes may be.
+/// Where all of these bytes are allowed.
 fn common(bytes: &[u8]) -> u8 {
     bytes.iter().fold(u8::MAX, |common, byte| common & BYTES[usize::from(*byte)])
 }

@@ -1,4 +1,4 @@
-//! What a replace makes of a live spec: what a definition names is set, and everything else stays.
+//! The effect of a replace on a live spec: values that a definition names are set, and everything else stays.
 
 use serde_json::{Map, Value as Json};
 
@@ -9,9 +9,9 @@ use super::spelling::PARTS;
 use super::walk::{Keys, each_message};
 use super::{Field, FieldKind, Flag, Message};
 
-/// Sets a unit of a live spec, as the service shows it, to what a definition writes; `null` removes it. What neither the
-/// definition nor `before` names stays at any depth, in items of lists too, as far as they can be distinguished; what `before`
-/// names, which a plan shows as the old value, and the definition does not, goes.
+/// Sets a unit of a live spec, as the service shows it, to what a definition writes; `null` removes it. Values that
+/// neither the definition nor `before` names stay at any depth, also in items of lists that can be matched. Values that
+/// `before` names (a plan shows it as the old value) and the definition does not are removed.
 pub fn merged(message: &Message, unit: &str, live: &mut Map<String, Json>, before: &Json, wanted: &Json) {
     let (before, wanted) = (keys_of(message, unit, before), keys_of(message, unit, wanted));
     let is_of_unit = |key: &str| unit_of(message, key) == unit;
@@ -22,9 +22,9 @@ pub fn merged(message: &Message, unit: &str, live: &mut Map<String, Json>, befor
     merge_message(message, live, before, wanted);
 }
 
-/// Lays what a definition writes over a live message as the service shows it.
+/// Merges what a definition writes into a live message as the service shows it.
 fn merge_message(message: &Message, live: &mut Map<String, Json>, before: Keys<'_>, wanted: Keys<'_>) {
-    // Where an option goes, what the service shows of the others is no choice.
+    // Where an option is removed, other options that the service shows in its group were not chosen.
     let is_let_go = |key: &str| before.has(key) || message.options(key).iter().any(|option| before.has(option));
     live.retain(|key, value| {
         let key = message.spelled(key);
@@ -44,7 +44,7 @@ fn merge_message(message: &Message, live: &mut Map<String, Json>, before: Keys<'
     }
 }
 
-/// Whether something of a list that goes is the service's, which stays.
+/// Whether items of a removed list belong to the service, and stay.
 fn keeps_served(message: &Message, key: &str, value: &mut Json) -> bool {
     message.field(key).is_some_and(|field| field.keeps_served(value))
 }
@@ -58,11 +58,11 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
             tidy_field(field, &mut known, Zeros::Dropped);
             let known = known.as_array().map(Vec::as_slice).unwrap_or_default();
             let mut of = inverse(&aligned(message, known, wants), wants.len());
-            // A reference in the place of another has what is newer than the description, as every replaced value.
+            // A reference that replaces another keeps fields newer than the description, like every replaced value.
             if message.is_reference {
                 fill_places(&mut of, items.len());
             }
-            // A plan shows every item of the live list, or it is another list by now.
+            // A plan shows every item of the live list; with another count, the list has changed since.
             let before = before.as_array().filter(|before| before.len() == items.len());
             let merge = |(wanted, of): (&Json, Option<usize>)| match of {
                 Some(index) => {
@@ -86,7 +86,7 @@ fn merge_field(field: &Field, live: Json, before: &Json, wanted: &Json) -> Json 
 fn merge_one(message: &Message, live: Json, before: &Json, wanted: &Json) -> Json {
     match (live, wanted) {
         (Json::Object(mut live), Json::Object(wanted)) => {
-            // What the service filled belongs to what the reference named.
+            // The parts that the service filled in belong to the object that the reference named before.
             let differs = |part: &&str| wanted.get(*part).is_some_and(|wanted| live.get(*part) != Some(wanted));
             let is_another = message.is_reference && ["name", "namespace", "tenant"].iter().any(differs);
             if is_another {
@@ -99,8 +99,8 @@ fn merge_one(message: &Message, live: Json, before: &Json, wanted: &Json) -> Jso
     }
 }
 
-/// Takes out of a live spec what only the service writes, what the request does not have, and what is unset; what the
-/// description does not know stays as it is. A field with the flag `absent` is one that the request does not have.
+/// A live spec without nulls, unset options, fields that only the service writes, and fields with the flag `absent`,
+/// which the request does not have. Keys that the description does not have stay unchanged.
 pub fn pruned(message: &Message, live: &Json, absent: Flag) -> Json {
     let Json::Object(entries) = live else { return live.clone() };
     let mut known = entries.clone();

@@ -1,4 +1,4 @@
-//! Fields that the service writes from another one: a list of messages, of which each says what an item of the other says.
+//! Fields that the service derives from a list: messages, each with an item of that list as its only value.
 
 use std::iter::zip;
 
@@ -7,18 +7,18 @@ use serde_json::{Map, Value as Json};
 use super::walk::is_zero;
 use super::{Field, Message};
 
-/// The unit of a live spec from which the service writes what another unit of it has.
+/// The unit of a live spec from which the service derived `unit`, if it did.
 pub fn mirrored(spec: &Message, unit: &str, units: impl Fn(&str) -> Json) -> Option<&'static str> {
     spec.field(unit)?.mirrors.filter(|source| mirrors(&units(unit), &units(source)))
 }
 
-/// Takes out of a live message what the service writes again from its other fields.
+/// Removes the fields of a live message that the service derives from its other fields.
 pub(super) fn drop_mirrors(message: &Message, live: &mut Map<String, Json>) {
     let gone: Vec<String> = pairs(message, live).into_iter().map(|(mirror, _)| mirror).collect();
     live.retain(|key, _| !gone.contains(key));
 }
 
-/// The unit that the service wrote from another one, with what a live spec has there.
+/// The unit that the service derived from `unit`, with its live value.
 pub fn mirror_of(spec: &Message, live: &Map<String, Json>, unit: &str) -> Option<(&'static str, Json)> {
     let (mirror, _) = pairs(spec, live).into_iter().find(|(_, source)| spec.spelled(source) == unit)?;
     Some((spec.field(&spec.spelled(&mirror))?.name, live[&mirror].clone()))
@@ -34,7 +34,7 @@ fn pairs(message: &Message, live: &Map<String, Json>) -> Vec<(String, String)> {
     message.fields.iter().filter_map(pair).collect()
 }
 
-/// Whether each item says what the item of the other list says, and nothing else.
+/// Whether the only value in each item is the item of the other list.
 fn mirrors(value: &Json, source: &Json) -> bool {
     let (Json::Array(items), Json::Array(of)) = (value, source) else { return false };
     let says = |(item, of): (&Json, &Json)| {

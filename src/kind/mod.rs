@@ -1,6 +1,6 @@
-//! What the kinds of the API are, as data: which messages, fields, exclusive groups, rules and references each has.
-//! The data is the text `kinds/kinds.txt`, which a script makes from the vendor's published facts; a kind or a field
-//! more is a line there and none of Rust. A message is decoded when it is asked for.
+//! The kinds of the API as data: the messages, fields, exclusive groups, rules and references of each. The data is
+//! the text `kinds/kinds.txt`, which a script generates from what the vendor publishes; a new kind or field is a line
+//! there and needs no Rust code. A message is decoded when it is first used.
 
 mod compare;
 mod decode;
@@ -50,7 +50,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::{LazyLock, OnceLock};
 
-// Every key of every object is looked up several times; nobody but the program writes what is looked up in.
+// Every key of every object is looked up several times. Only the program fills the tables, so a fast hash is safe.
 use foldhash::fast::FixedState;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
@@ -58,7 +58,7 @@ use serde_json::{Map, Value as Json};
 /// The description of all kinds; `kinds/README.md` explains its form.
 const DATA: &str = include_str!("../../kinds/kinds.txt");
 
-/// The kind of a document that names none.
+/// The kind of a document without `kind`.
 pub const ENDPOINT: &str = "endpoint";
 
 /// Where each block of the description begins, found in one pass over it.
@@ -69,7 +69,7 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| Index::of(DATA));
 pub struct Kind {
     /// Its name, such as `origin_pool`.
     pub name: &'static str,
-    /// What its paths begin with, such as `/api/config`.
+    /// The prefix of its paths, such as `/api/config`.
     pub prefix: &'static str,
     /// The last part of the path of its list.
     pub plural: &'static str,
@@ -77,32 +77,32 @@ pub struct Kind {
     pub spec: &'static str,
     /// The namespaces that it is restricted to: `system`, `shared`, or `user` for all others; empty: any.
     pub namespaces: Vec<&'static str>,
-    /// Whether the service makes other objects of it.
+    /// Whether the service creates other objects from it.
     pub is_view: bool,
     /// The kinds of those objects, as far as they are known.
     pub children: Vec<&'static str>,
-    /// Whether only the published schemas know it: references, groups and defaults of such a kind are unknown.
+    /// Whether only published schemas describe it: its references, groups and defaults are unknown.
     pub is_weak: bool,
-    /// How its objects may be called.
+    /// Which names its objects may have.
     pub naming: Naming,
-    /// Whether a definition has its whole spec: what the service fills in one is known, so that nothing else may be there.
+    /// Whether a definition has the whole spec: all filled values are known, and others are not allowed.
     pub is_whole: bool,
     /// The letters of the digests of units that have one, in the order of reports.
     pub digests: Vec<(&'static str, char)>,
     /// The units that the table of `get` shows.
     pub columns: Vec<&'static str>,
-    /// The labels that the service writes on its objects, beside those of [`PLATFORM_PREFIXES`].
+    /// The labels that the service writes on its objects, besides those with [`PLATFORM_PREFIXES`].
     pub labels: Vec<&'static str>,
     message: OnceLock<&'static Message>,
 }
 
-/// How the objects of a kind may be called.
+/// Which names the objects of a kind may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Naming {
-    /// By a label.
+    /// A label.
     #[default]
     Label,
-    /// By a label, or as a host is.
+    /// A label or a host name.
     Host,
 }
 
@@ -113,11 +113,11 @@ pub struct Message {
     pub groups: Vec<Group>,
     /// Its fields: those of the vendor in their order, and then the options without fields.
     pub fields: Vec<Field>,
-    /// Whether it is a reference to another object; each says of what kind it is.
+    /// Whether it is a reference to another object.
     pub is_reference: bool,
-    /// Where each field is.
+    /// The index of each field.
     places: HashMap<&'static str, usize, FixedState>,
-    /// Which of its groups each field is in.
+    /// The index of the group of each field.
     grouped: Vec<Option<usize>>,
     hides: OnceLock<bool>,
     refers: OnceLock<bool>,
@@ -128,24 +128,24 @@ pub struct Message {
 pub struct Group {
     /// The vendor's name of the group; no object contains it.
     pub name: &'static str,
-    /// What else is said of it.
+    /// Its properties.
     pub flags: Vec<GroupFlag>,
-    /// The vendor's choice.
+    /// The vendor's default option.
     pub default: Option<&'static str>,
     /// Keys of the message.
     pub members: Vec<&'static str>,
 }
 
-/// Something that is said of a group.
+/// A property of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupFlag {
-    /// The service takes no object without a choice.
+    /// The service refuses an object without a choice.
     Required,
-    /// A definition must choose, whatever the service takes.
+    /// A definition must choose, even if the service does not require it.
     Needed,
     /// The service fills in the default where the group is left open.
     Filled,
-    /// Another choice needs a new object.
+    /// Changing the choice needs a new object.
     Immutable,
 }
 
@@ -154,36 +154,36 @@ pub enum GroupFlag {
 pub struct Field {
     /// The key in snake case, as the service writes it.
     pub name: &'static str,
-    /// What is written there.
+    /// The type of its value.
     pub kind: FieldKind,
-    /// Whether it is a list of that.
+    /// Whether it is a list of such values.
     pub is_list: bool,
-    /// What else is said of it.
+    /// Its properties.
     pub flags: Vec<Flag>,
     /// The kinds that a reference may name; empty: unknown.
     pub refers_to: Vec<&'static str>,
-    /// The field of its message from which the service writes it.
+    /// The field of the same message from which the service derives it.
     pub mirrors: Option<&'static str>,
     /// The text that the service writes where it is left out.
     pub default: Option<&'static str>,
-    /// The namespace of a reference that names none, where that is not the referrer's own.
+    /// The namespace of a reference without one, where that is not the namespace of the object itself.
     pub namespace: Option<&'static str>,
-    /// The item of a list that only the service writes, by the name in its metadata.
+    /// The `metadata.name` of the list item that only the service writes.
     pub served: Option<&'static str>,
-    /// What else is allowed.
+    /// The rules for its values.
     pub rules: Vec<(Part, Rule)>,
-    /// What it is for; empty where nothing says it.
+    /// Its purpose; empty where it is unknown.
     pub meaning: &'static str,
     message: OnceLock<&'static Message>,
 }
 
-/// Something that is said of a field.
+/// A property of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flag {
-    /// The vendor requires it. The service enforces it for texts and messages alone.
+    /// The vendor requires it. The service enforces this only for texts and messages.
     Required,
-    /// It is a secret, or the message that holds one.
+    /// It is a secret, or the message that contains one.
     Secret,
     /// A replace cannot change it.
     Immutable,
@@ -193,23 +193,23 @@ pub enum Flag {
     Deprecated,
     /// The vendor keeps it for itself. The service accepts it nevertheless.
     Internal,
-    /// A replace does not have it.
+    /// Replace requests do not have it.
     CreateOnly,
-    /// A create does not have it.
+    /// Create requests do not have it.
     ReplaceOnly,
-    /// No answer has it.
+    /// Responses do not have it.
     Unanswered,
     /// The service fills it where it is left out.
     Filled,
-    /// A definition must have it, whatever the service takes.
+    /// A definition must have it, even if the service does not require it.
     Needed,
-    /// A list whose items have no order, in a spec that a definition has whole.
+    /// A list whose order has no meaning, in a kind with [`Kind::is_whole`].
     Set,
-    /// It is written where it has its default, too; a list where nothing else is written beside it.
+    /// It is written even if it has its default; a list only where its message has no other values.
     Shown,
 }
 
-/// What is written at a field.
+/// The type of a field's value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum FieldKind {
     /// `true` or `false`
@@ -237,19 +237,19 @@ pub enum FieldKind {
     /// Anything.
     #[default]
     Any,
-    /// A mapping with the fields of this message, of [`FieldKind::EMPTY`] none.
+    /// A mapping with the fields of this message; [`FieldKind::EMPTY`] has none.
     Message(&'static str),
-    /// A name of this enumeration.
+    /// A word of this enumeration.
     Enum(&'static str),
-    /// A mapping with free keys.
+    /// A mapping whose keys users choose.
     Map(Box<FieldKind>),
 }
 
 impl FieldKind {
-    /// A mapping without fields, written `{}`: it may have some that are newer than the description.
+    /// A mapping without fields, written `{}`. It may have fields that are newer than the description.
     pub const EMPTY: Self = Self::Message("");
 
-    /// Whether a text is one of this kind, where it is a time or a duration.
+    /// Whether a text is a valid time or duration, where the type is one.
     pub fn has(&self, text: &str) -> bool {
         match self {
             FieldKind::Timestamp => utc(text).is_some(),
@@ -264,8 +264,8 @@ fn is_decimal(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte)) && text.parse::<f64>().is_ok()
 }
 
-/// A time of RFC 3339 as the service writes it. The last day of the year 9999, which is that of what never ends, has times
-/// that are later than any of [`jiff::Timestamp`].
+/// A time of RFC 3339 as the service writes it. Times on the last days of the year 9999, which mean "never", can be
+/// later than any [`jiff::Timestamp`].
 fn utc(text: &str) -> Option<String> {
     let last = || {
         let civil = text.strip_suffix('Z').filter(|civil| civil.starts_with("9999-12-3") && civil.contains('T'))?;
@@ -284,17 +284,17 @@ pub fn find(name: &str) -> Option<&'static Kind> {
     INDEX.kinds.get(name).map(Block::kind)
 }
 
-/// The characters that make a glob of a text.
+/// The characters that make a text a glob.
 pub const GLOB: [char; 5] = ['*', '?', '[', '{', '\\'];
 
-/// What is before the `:` of a pattern over keys, where it is neither a kind nor a glob over kinds.
+/// The part before the `:` of a pattern for keys, where it is neither a kind nor a glob.
 pub fn unknown_in(pattern: &str) -> Option<&str> {
     let (kind, _) = pattern.split_once(':')?;
     (kind != ENDPOINT && find(kind).is_none() && !kind.contains(GLOB)).then_some(kind)
 }
 
-/// The message with this id, decoded at the first call. That of no id has no fields; that the description has each other
-/// one is tested.
+/// The message with this id, decoded at the first call. The empty id has no fields; a test proves that the description
+/// has all others.
 pub fn message(id: &str) -> &'static Message {
     static NONE: LazyLock<Message> = LazyLock::new(|| Message::new(Vec::new(), Vec::new(), false));
     let Some(known) = INDEX.messages.get(id) else { return &NONE };
@@ -311,7 +311,7 @@ pub fn is_reference(id: &str) -> bool {
     ["ObjectRefType", "views.ObjectRefType"].contains(&id)
 }
 
-/// Whether something is true of one of these fields, or of one below it at any depth.
+/// Whether `is_it` is true of one of these fields, or of a field below them at any depth.
 fn any_below(fields: &[Field], is_it: impl Fn(&Field) -> bool) -> bool {
     let mut seen = BTreeSet::new();
     let mut open: Vec<&Field> = fields.iter().collect();
@@ -330,13 +330,13 @@ pub fn values(id: &str) -> &'static [(&'static str, Option<i32>)] {
     block.decoded.get_or_init(|| decode::values(block.text))
 }
 
-/// The name of an enumeration's value that is written by its name or number.
+/// The name of the value of an enumeration that `text` gives by name or number.
 pub fn word(id: &str, text: &str) -> Option<&'static str> {
     let is_it = |name: &str, number: Option<i32>| name == text || number.is_some_and(|n| n.to_string() == text);
     values(id).iter().find(|(name, number)| is_it(name, *number)).map(|(name, _)| *name)
 }
 
-/// The whole numbers of so many bits.
+/// The range of integers with this number of bits.
 pub fn integers(bits: u8, is_signed: bool) -> RangeInclusive<i128> {
     match (bits, is_signed) {
         (32, false) => 0..=u32::MAX.into(),
@@ -346,7 +346,7 @@ pub fn integers(bits: u8, is_signed: bool) -> RangeInclusive<i128> {
     }
 }
 
-/// Whether this is the name of the number 0, which is the first where no number is known.
+/// Whether this name has the number 0, or is the first name and has no known number.
 fn is_zero_of_enum(id: &str, name: &str) -> bool {
     let values = values(id);
     let is_first = || values.first() == Some(&(name, None));
@@ -369,7 +369,7 @@ impl Kind {
         PLATFORM_PREFIXES.iter().any(|prefix| key.starts_with(prefix)) || self.labels.contains(&key)
     }
 
-    /// Whether the service takes an object of it in this namespace.
+    /// Whether the service accepts an object of this kind in this namespace.
     pub fn can_be_in(&self, namespace: &str) -> bool {
         let place = if ["system", "shared"].contains(&namespace) { namespace } else { "user" };
         self.namespaces.is_empty() || self.namespaces.contains(&place)
@@ -388,8 +388,8 @@ impl Kind {
         messages
     }
 
-    /// The key of the mapping that contains a key, the nearest one below the keys of `path`, such as `spec`, and of these one
-    /// that `is_given`; not of one in a list or a map below them.
+    /// The key of the mapping that has `key`: the nearest one below the keys of `path`, such as `spec`, preferably one
+    /// that `is_given`. Mappings in lists and maps below them are not searched.
     pub fn home<'k>(
         &self,
         path: impl IntoIterator<Item = &'k str>,
@@ -405,7 +405,7 @@ impl Kind {
         let mut level = vec![path.try_fold(("spec", self.spec), step)?];
         let mut seen = BTreeSet::new();
         while !level.is_empty() {
-            // A `tenant` or a `kind` too many is not meant for the one reference that there is.
+            // A stray `tenant` or `kind` does not belong to a reference below.
             let has_it = |id: &str| !message(id).is_reference && message(id).field(key).is_some();
             let homes = || level.iter().filter(|(_, id)| has_it(id)).map(|(home, _)| *home);
             if let Some(home) = homes().find(|home| is_given(home)).or_else(|| homes().next()) {
@@ -422,7 +422,7 @@ impl Kind {
     }
 
     /// The paths of its secrets, such as `spec.tls_certificates.private_key`; items of lists and values of maps have no
-    /// step of their own, and a message within itself is followed once.
+    /// step of their own, and a recursive message is followed once.
     pub fn secrets(&self) -> Vec<String> {
         let mut found = Vec::new();
         secrets_below(self.spec, "spec", &mut Vec::new(), &mut found);
@@ -438,7 +438,7 @@ fn secrets_below(id: &'static str, path: &str, above: &mut Vec<&'static str>, fo
     for field in &message(id).fields {
         let path = format!("{path}.{}", field.name);
         match field.below() {
-            // What is below a secret is how it is sealed.
+            // The fields below a secret are its sealed form.
             _ if field.is(Flag::Secret) => found.push(path),
             Some(below) => secrets_below(below, &path, above, found),
             None => {}
@@ -455,7 +455,7 @@ impl Message {
         Self { groups, fields, is_reference, places, grouped, hides: OnceLock::new(), refers: OnceLock::new() }
     }
 
-    /// Whether it has something, at any depth, that no answer shows.
+    /// Whether it has a field, at any depth, that responses never show.
     pub fn hides(&self) -> bool {
         *self.hides.get_or_init(|| any_below(&self.fields, hidden::is_hidden))
     }
@@ -466,7 +466,7 @@ impl Message {
         *self.refers.get_or_init(|| self.is_reference || any_below(&self.fields, is_reference))
     }
 
-    /// Where the field with this key in snake case is among its fields.
+    /// The index of the field with this key in snake case.
     fn place(&self, key: &str) -> Option<usize> {
         self.places.get(key).copied()
     }
@@ -476,7 +476,7 @@ impl Message {
         self.fields.get(self.place(key)?)
     }
 
-    /// A key of it as the service writes it: in snake case, but for a field that has another name (`queryParameters`).
+    /// A key as the service writes it: in snake case, except for fields with another name (`queryParameters`).
     pub fn spelled<'k>(&self, key: &'k str) -> Cow<'k, str> {
         let snake = snake(key);
         if self.field(&snake).is_some() {
@@ -486,12 +486,12 @@ impl Message {
         self.fields.iter().find(|field| camel(field.name) == key).map_or(snake, |field| field.name.into())
     }
 
-    /// The entry of a key of it, however that is spelled.
+    /// The entry of a key, in any spelling.
     fn entry<'v>(&self, entries: &'v Map<String, Json>, key: &str) -> Option<(&'v String, &'v Json)> {
         entries.get_key_value(key).or_else(|| entries.iter().find(|(written, _)| self.spelled(written) == key))
     }
 
-    /// Whether the service refuses the message without this field of it: the vendor requires more than it enforces.
+    /// Whether the service refuses the message without this field. It does not enforce all required fields.
     pub fn enforces(&self, field: &Field) -> bool {
         let is_enforced_kind = || matches!(field.kind, FieldKind::Text | FieldKind::Message(_)) && !field.is_list;
         let is_left_out = || [Flag::Internal, Flag::Deprecated, Flag::ReplaceOnly].iter().any(|flag| field.is(*flag));
@@ -499,7 +499,7 @@ impl Message {
         (field.is(Flag::Needed) || is_required()) && self.group_of(field.name).is_none()
     }
 
-    /// The fields that a definition with these values lacks. A secret that is left out is the service's, where it has one.
+    /// The required fields that these values lack. A secret may be left out: the service keeps its own, if any.
     pub fn missing<'m>(&'m self, values: &Map<String, Json>) -> impl Iterator<Item = &'m Field> {
         let is_there = |field: &Field| {
             let is_there = |value: &Json| value != "" && (!field.is(Flag::Needed) || !field.is_unset(value));
@@ -509,7 +509,7 @@ impl Message {
         self.fields.iter().filter(is_needed).filter(move |field| !is_there(field))
     }
 
-    /// Where a unit is in the order of the description: its groups come first.
+    /// The position of a unit in the order of the description; groups come first.
     pub fn unit_place(&self, unit: &str) -> usize {
         let of_field = || self.place(unit).map(|at| self.groups.len() + at);
         self.groups.iter().position(|group| group.name == unit).or_else(of_field).unwrap_or(usize::MAX)
@@ -520,19 +520,19 @@ impl Message {
         self.groups.get(self.grouped[self.place(key)?]?)
     }
 
-    /// The keys of which one excludes the others, where this key is one of them.
+    /// The options of the exclusive group that this key belongs to; empty where it belongs to none.
     pub fn options(&self, key: &str) -> &[&'static str] {
         self.group_of(key).map(|group| group.members.as_slice()).unwrap_or_default()
     }
 }
 
 impl Group {
-    /// Whether this is said of it.
+    /// Whether it has this property.
     pub fn is(&self, flag: GroupFlag) -> bool {
         self.flags.contains(&flag)
     }
 
-    /// Whether a definition that sets none of its members is wrong.
+    /// Whether a definition must set one of its members.
     pub fn needs_choice(&self) -> bool {
         self.is(GroupFlag::Needed) || self.is(GroupFlag::Required) && self.default.is_none()
     }
@@ -543,13 +543,13 @@ impl Field {
         Self { name, kind, ..Self::default() }
     }
 
-    /// Whether this is said of it.
+    /// Whether it has this property.
     pub fn is(&self, flag: Flag) -> bool {
         self.flags.contains(&flag)
     }
 
-    /// An item of it as it is written to compare it with the others, in an object of this namespace. Where that is not known,
-    /// any namespace of a reference may be it.
+    /// The canonical form of an item for comparing it with other items, in an object of this namespace. Without a
+    /// namespace, references are compared without theirs.
     pub fn canonical<'v>(&self, item: &'v Json, namespace: Option<&str>) -> Cow<'v, Json> {
         if let (Some(message), Json::Object(_)) = (self.message(), item) {
             return Cow::Owned(fills::comparable(self, message, item.clone(), namespace));
@@ -558,7 +558,7 @@ impl Field {
         canonical.map_or(Cow::Borrowed(item), |text| Cow::Owned(text.into()))
     }
 
-    /// The vendor's name for the form of its text, or of the texts of its list.
+    /// The vendor's name for the format of its text, or of the texts in its list or map.
     fn form(&self) -> Option<&'static str> {
         let part = match self.kind {
             FieldKind::Map(_) => Part::Values,
@@ -571,14 +571,13 @@ impl Field {
         })
     }
 
-    /// The rules of a part of it that a value breaks, each with what is said of that. Those of a field that the vendor keeps for
-    /// itself are not enforced.
+    /// The rules for a part of it that a value breaks, each with a message. Rules of internal fields are not enforced.
     pub fn broken(&self, part: Part, value: &Json) -> impl Iterator<Item = (&Rule, String)> {
         let rules = self.rules.iter().filter(move |(of, _)| *of == part && !self.is(Flag::Internal));
         rules.filter_map(|(_, rule)| Some((rule, rule.broken(self, value)?)))
     }
 
-    /// Whether no rule refuses this value of it.
+    /// Whether no rule refuses this value.
     fn permits(&self, value: &Json) -> bool {
         self.rules.iter().all(|(_, rule)| rule.broken(self, value).is_none())
     }
@@ -586,7 +585,7 @@ impl Field {
     /// Whether no rule excludes this number of its enumeration.
     fn is_free(&self, number: Option<i32>) -> bool {
         let Some(number) = number.map(|number| number.to_string()) else { return true };
-        // What means none is not checked by what is allowed.
+        // The zero of an enumeration means unset, which a list of allowed values does not exclude.
         let is_none = || number == "0" && !self.is_list && matches!(self.kind, FieldKind::Enum(_));
         self.rules.iter().all(|(_, rule)| match rule {
             Rule::NotIn(numbers) => !numbers.contains(&&*number),
@@ -607,8 +606,8 @@ impl Field {
         values.iter().filter(|(_, number)| self.is_free(*number)).map(|(name, _)| *name)
     }
 
-    /// Whether it may refer to the kind that a reference names. The service writes kinds in several ways, each with the name in
-    /// it.
+    /// Whether it may refer to the kind that a reference names. The service writes kinds in several ways, all of which
+    /// contain the name.
     pub fn takes(&self, reference: &Json) -> bool {
         let Some(Json::String(written)) = reference.get("kind") else { return true };
         self.refers_to.is_empty() || self.refers_to.iter().any(|kind| written.contains(kind))
@@ -619,21 +618,21 @@ impl Field {
         self.served.is_some_and(|name| item["metadata"]["name"] == name)
     }
 
-    /// Leaves of a live list what only the service writes; whether that is anything.
+    /// Reduces a live list to the items that only the service writes. Returns whether any are left.
     fn keeps_served(&self, value: &mut Json) -> bool {
         let Json::Array(items) = value else { return false };
         items.retain(|item| self.is_served(item));
         !items.is_empty()
     }
 
-    /// Whether a value of it means the same as none, where it is not a member of an exclusive group.
+    /// Whether a value means the same as no value, where the field is not a member of an exclusive group.
     pub fn is_unset(&self, value: &Json) -> bool {
         let of_enum = self.enumeration().zip(value.as_str());
         let is_default = self.default.is_some_and(|default| value == default);
         is_default || is_zero(value) || of_enum.is_some_and(|(id, name)| is_zero_of_enum(id, name))
     }
 
-    /// What its value is, or an item of its list, or a value of its map.
+    /// The type of its value, of an item of its list, or of a value of its map.
     fn one(&self) -> &FieldKind {
         match &self.kind {
             FieldKind::Map(value) => value,
@@ -641,14 +640,14 @@ impl Field {
         }
     }
 
-    /// The word of an enumeration that means the same as none, where it is not a member of an exclusive group.
+    /// The word of an enumeration that means the same as no value, where the field is not in an exclusive group.
     pub fn word_of_none(&self) -> Option<&'static str> {
         let id = self.enumeration().filter(|_| matches!(self.kind, FieldKind::Enum(_)) && !self.is_list)?;
         let zero = || values(id).iter().map(|(name, _)| *name).find(|name| is_zero_of_enum(id, name));
         self.default.or_else(zero)
     }
 
-    /// The id of the enumeration of which that is.
+    /// The id of the enumeration, where that type is one.
     fn enumeration(&self) -> Option<&'static str> {
         match self.one() {
             FieldKind::Enum(id) => Some(id),
@@ -687,7 +686,7 @@ pub fn camel(key: &str) -> String {
 
 /// `dnsName` as `dns_name`; a key that contains an underscore or begins with another letter stays as it is.
 pub fn snake(key: &str) -> Cow<'_, str> {
-    // Nearly every key is written so, and every key comes through here.
+    // Nearly every key is in snake case already, and every key comes through here.
     let is_camel = key.bytes().any(|b| b.is_ascii_uppercase()) && key.starts_with(|c: char| c.is_ascii_lowercase());
     if !is_camel || key.contains('_') {
         return key.into();
@@ -712,7 +711,7 @@ struct Index {
 /// The names of an enumeration with their numbers.
 type EnumValues = Vec<(&'static str, Option<i32>)>;
 
-/// The lines of a kind, an enumeration or a message, decoded when they are asked for.
+/// The lines of a kind, an enumeration or a message, decoded when they are first used.
 struct Block<T> {
     text: &'static str,
     decoded: OnceLock<T>,

@@ -28,8 +28,8 @@ macro_rules! as_text {
 }
 pub(crate) use as_text;
 
-/// The name of a kind that the description has, such as `origin_pool`: the number that it has among them, so that a key is
-/// small. Endpoints come first and are the default, the others by name.
+/// The name of a kind in the description, such as `origin_pool`, stored as its index, so that keys are small. Endpoints
+/// come first and are the default; the others are sorted by name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KindName(u8);
 
@@ -46,7 +46,7 @@ impl KindName {
         u8::try_from(at + 1).ok().map(Self)
     }
 
-    /// Those that the description has.
+    /// All kinds of the description.
     pub fn all() -> impl Iterator<Item = Self> {
         super::all().map(Self::from)
     }
@@ -56,7 +56,7 @@ impl KindName {
         BLOCKS[usize::from(self.0)].0
     }
 
-    /// What objects of these kinds are called, for people: one word that a number stands before.
+    /// The noun for objects of these kinds in messages, to be put after a number.
     pub fn noun(kinds: impl IntoIterator<Item = Self>) -> &'static str {
         if kinds.into_iter().all(Self::is_endpoint) { "endpoint" } else { "object" }
     }

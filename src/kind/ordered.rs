@@ -1,28 +1,28 @@
-//! A value in the order of its description, and then what that does not have.
+//! Writes a value in the order of its description, followed by the keys that the description does not have.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{Field, FieldKind, Flag, KindName, Message, metadata, sealed};
 
-/// What the description says of a value and of its parts.
+/// The description of a value and of its parts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Described {
-    /// Its message, and that of each item where it is a list; nothing where it has no parts that are described.
+    /// The message of the value, or of each item of a list; `None` where it has no described parts.
     message: Option<&'static Message>,
     extent: Extent,
     is_secret: bool,
 }
 
-/// How much of its message a value is.
+/// How a value relates to its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Extent {
     /// The message, or a list of them.
     #[default]
     Whole,
-    /// Fields of it, without the others.
+    /// Some of its fields.
     Part,
-    /// A mapping of those.
+    /// A map whose values are such messages.
     Map,
 }
 
@@ -44,7 +44,7 @@ impl Described {
         spec.field(unit).map_or(Self { extent: Extent::Part, ..Self::of(spec) }, Self::of_field)
     }
 
-    /// What is under a key of it.
+    /// The description of the value of a key.
     #[must_use]
     pub fn entry(self, key: &str) -> Self {
         match self.message {
@@ -54,13 +54,13 @@ impl Described {
         }
     }
 
-    /// The word of an enumeration that this key has where it is left out, if it is of one.
+    /// The word that this key has where it is left out, if it is an enumeration.
     pub fn word_of_none(self, key: &str) -> Option<&'static str> {
         let message = self.message()?;
         message.field(key).filter(|_| message.group_of(key).is_none())?.word_of_none()
     }
 
-    /// The words of enumerations that it has although they are left out of these entries, each with its key.
+    /// The keys of enumerations that these entries leave out, each with the word that it then has.
     pub fn words_left_out(self, entries: &Map<String, Value>) -> impl Iterator<Item = (&'static str, &'static str)> {
         let message = self.message().filter(|_| self.extent == Extent::Whole);
         let names = message.into_iter().flat_map(|message| &message.fields).map(|field| field.name);
@@ -68,7 +68,7 @@ impl Described {
         left_out.filter_map(move |name| Some((name, self.word_of_none(name)?)))
     }
 
-    /// Its entries in the order of the description, and then those that it does not have.
+    /// The entries in the order of the description, followed by those that it does not have.
     pub fn entries(self, entries: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
         let message = self.message();
         let known = message.map(|message| message.fields.as_slice()).unwrap_or_default();
@@ -77,7 +77,7 @@ impl Described {
         known.chain(entries.iter().filter(move |(key, _)| is_other(key)))
     }
 
-    /// The digest of a secret that it has the mark of.
+    /// The digest, where the value is the mark of a secret.
     pub fn digest_of(self, value: &Value) -> Option<&str> {
         sealed::digest_of(value).filter(|_| self.is_secret)
     }
@@ -93,7 +93,7 @@ impl Described {
     }
 }
 
-/// A value, or a list of them, which is written in that order.
+/// A value, or a list of values, to be written in the order of its description.
 #[derive(Debug, Clone, Copy)]
 pub struct Ordered<'a> {
     described: Described,
@@ -101,7 +101,7 @@ pub struct Ordered<'a> {
 }
 
 impl<'a> Ordered<'a> {
-    /// A value of which that is described.
+    /// A value with its description.
     pub fn new(described: Described, value: &'a Value) -> Self {
         Self { described, value }
     }
@@ -125,8 +125,8 @@ impl Serialize for Ordered<'_> {
     }
 }
 
-/// Where a key in snake case is written in a file among the keys beside it: those of the metadata and of an endpoint as they
-/// are described. Others have one number, and the order of the alphabet.
+/// The position of a key in snake case among its siblings in a file: keys of the metadata and of an endpoint have the
+/// order of the description. All others share the last position; callers sort them by name.
 pub fn place_in_file(key: &str) -> usize {
     let described = metadata().fields.iter().chain(&KindName::ENDPOINT.message().fields);
     let mut described = described.filter(|field| !field.is(Flag::ReadOnly));

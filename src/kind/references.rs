@@ -1,4 +1,4 @@
-//! What an object refers to, by the description of its kind.
+//! Finds the objects that an object refers to, by the description of its kind.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,7 +24,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether it is of the object's own tenant, which references name so.
+    /// Whether it belongs to the object's own tenant; `own` has the names that references use for that.
     pub fn is_of(&self, own: &BTreeSet<String>) -> bool {
         self.tenant.as_ref().is_none_or(|tenant| own.contains(tenant))
     }
@@ -42,7 +42,7 @@ pub fn kind_of_service(text: &str) -> Option<KindName> {
     text.strip_suffix(".Object").unwrap_or(text).rsplit('.').next().and_then(KindName::find)
 }
 
-/// A place in a spec. Nearly none has a reference, so it is written only where one has.
+/// A place in a spec. Few places have a reference, so the text is made only for those.
 struct Path<'p> {
     above: Option<&'p Path<'p>>,
     key: &'p str,

@@ -1,5 +1,5 @@
-//! What is allowed in a field, beyond its type. A rule of which the program is not sure is broken by nothing: the service
-//! decides.
+//! The rules for the values of a field, beyond its type. A rule that cannot be evaluated with certainty does not refuse
+//! a value: the service decides.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -30,7 +30,7 @@ pub enum Part {
 /// One rule of the vendor.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rule {
-    /// From and to: of a number, or of how much there must be of something.
+    /// The bounds of a number, or of an amount.
     Range {
         /// What is compared.
         unit: Unit,
@@ -39,13 +39,13 @@ pub enum Rule {
         /// The most allowed.
         most: Option<&'static str>,
     },
-    /// So many items of a list: one of these numbers.
+    /// A list with one of these numbers of items.
     ItemCounts(Vec<&'static str>),
     /// Numbers in one of these ranges.
     Ranges(Vec<&'static str>),
     /// Numbers in none of these ranges.
     NotInRanges(Vec<&'static str>),
-    /// One of these values; of an enumeration the numbers.
+    /// One of these values; for an enumeration, these are numbers.
     In(Vec<&'static str>),
     /// None of these values.
     NotIn(Vec<&'static str>),
@@ -53,11 +53,11 @@ pub enum Rule {
     Const(&'static str),
     /// A regular expression in RE2's syntax, not anchored.
     Pattern(&'static str),
-    /// The vendor's names for forms of text, such as `hostname`, all of which it has.
+    /// A text that has all of these formats, by the vendor's names, such as `hostname`.
     Format(Vec<&'static str>),
     /// No item twice.
     Unique,
-    /// No two values of a map alike.
+    /// No two equal values in a map.
     UniqueValues,
     /// No two items with the same `metadata.name`.
     UniqueNames,
@@ -67,7 +67,7 @@ pub enum Rule {
     OneNonzero,
 }
 
-/// What a range is about.
+/// What a range limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// The number itself.
@@ -99,12 +99,12 @@ impl Part {
 }
 
 impl Rule {
-    /// What of a value of this field breaks the rule, as the end of a sentence; nothing where it does not, or the program is
-    /// not sure.
+    /// How a value of this field breaks the rule, as the end of a sentence; `None` where it does not, or where that is
+    /// uncertain.
     pub fn broken(&self, field: &Field, value: &Json) -> Option<String> {
         let word = || word(field, value);
         match (self, value) {
-            // The key of a map: JSON has no other than texts.
+            // The key of a map, which is always a text in JSON.
             (_, Json::String(key)) if self.is_about_numbers() => {
                 match key.parse::<u32>().ok().filter(|number| number.to_string() == *key) {
                     Some(number) => self.broken(field, &number.into()).map(|_| "is out of range".to_owned()),
@@ -153,7 +153,7 @@ impl Rule {
         }
     }
 
-    /// Whether it is about what the parts of a value are, and not about how many there are.
+    /// Whether it depends on the content of the parts of a value, not on their number.
     pub fn is_about_parts(&self) -> bool {
         matches!(self, Rule::Unique | Rule::UniqueValues | Rule::UniqueNames | Rule::OneNonzero)
     }
@@ -163,7 +163,7 @@ impl Rule {
         matches!(self, Rule::Range { unit: Unit::Number, .. } | Rule::Ranges(_) | Rule::NotInRanges(_))
     }
 
-    /// A text that keeps it, in words; empty where the rule says all.
+    /// A description of texts that satisfy it; empty where the rule itself is enough.
     pub fn example(&self) -> &'static str {
         match self {
             Rule::Format(forms) => forms.first().map_or("", |form| form::example(form)),
@@ -195,8 +195,8 @@ impl Rule {
     }
 }
 
-/// The expression of a pattern of a rule, which is made once; a copy of it would make its caches anew. Nothing where the
-/// syntax is not that of the library.
+/// The compiled pattern of a rule, cached and shared, because a clone would build its own caches. `None` where the
+/// library does not support the syntax.
 pub fn expression(pattern: &'static str) -> Option<Arc<Regex>> {
     type Patterns = HashMap<&'static str, Option<Arc<Regex>>>;
     static ALL: LazyLock<RwLock<Patterns>> = LazyLock::new(RwLock::default);
@@ -208,7 +208,7 @@ pub fn expression(pattern: &'static str) -> Option<Arc<Regex>> {
     })
 }
 
-/// How much a range is about.
+/// The amount that a range limits.
 fn amount(unit: Unit, value: &Json) -> Option<f64> {
     let count = match (unit, value) {
         (Unit::Number, Json::Number(number)) => return number.as_f64(),
@@ -230,7 +230,7 @@ fn ports(range: &str) -> Option<usize> {
     Some((first?..=last?).len())
 }
 
-/// What is said of an amount that is out of range.
+/// The message about an amount that is out of range.
 fn said_of_amount(unit: Unit, value: &Json, amount: f64) -> String {
     match (unit, value) {
         (Unit::Number, Json::Number(number)) => format!("is {}", shortest(number)),
@@ -258,7 +258,7 @@ fn is_in(ranges: &[&str], number: &str) -> Option<bool> {
     Some(ranges.iter().any(|range| is_within(range).unwrap_or(true)))
 }
 
-/// What a scalar is.
+/// The message about a scalar that is not allowed.
 fn said(value: &Json) -> String {
     match value {
         Json::String(text) => format!("is `{text}`"),
@@ -267,7 +267,7 @@ fn said(value: &Json) -> String {
     }
 }
 
-/// A scalar as the description writes it: a name of an enumeration by its number.
+/// A scalar as rules write it: a word of an enumeration as its number.
 fn word<'v>(field: &Field, value: &'v Json) -> Option<Cow<'v, str>> {
     match (field.enumeration(), value) {
         (Some(id), Json::String(name)) => {
@@ -281,7 +281,7 @@ fn word<'v>(field: &Field, value: &'v Json) -> Option<Cow<'v, str>> {
     }
 }
 
-/// A number without a fraction that is nothing.
+/// A number without a fraction of zero: `1`, not `1.0`.
 fn shortest(number: &Number) -> String {
     number.as_f64().filter(|_| number.is_f64()).map_or_else(|| number.to_string(), |number| number.to_string())
 }

@@ -1,5 +1,5 @@
-//! Secrets in their sealed form. A definition contains one, and everything that is made of it, up to the request, only its
-//! digest: `{"sealed": "…"}` at the place of the secret. A live spec may have one wherever the message around it is.
+//! Secrets in their sealed form. A definition contains them; everything derived from it, up to the request, has only
+//! digests: `{"sealed": "…"}` at the place of the secret. A live spec may have one wherever the message around it is.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::LazyLock;
@@ -11,12 +11,12 @@ use sha2::{Digest as _, Sha256};
 use super::walk::{Keys, each_message, is_zero, messages};
 use super::{Field, FieldKind, Flag, Group, INDEX, Message, message};
 
-/// The one key of the mark of a secret.
+/// The only key of the mark of a secret.
 const KEY: &str = "sealed";
-/// Bytes of its digest.
+/// The length of its digest in bytes.
 const BYTES: usize = 16;
 
-/// Whether a key is that of a secret, or of what says how one is sealed, in any kind.
+/// Whether a key is the name of a secret, or of a field of its sealed form, in any kind.
 pub fn is_name(key: &str) -> bool {
     static NAMES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
         let forms = |field: &Field| field.below().map(|id| message(id).fields.iter().map(|field| field.name));
@@ -32,7 +32,7 @@ pub fn names() -> &'static BTreeSet<&'static str> {
 }
 
 fn fields() -> impl Iterator<Item = &'static Field> {
-    // Few messages have one, and decoding all of them would take longer than a load.
+    // Few messages have a secret, and decoding all messages would take longer than a load.
     let with_one = INDEX.messages.iter().filter(|(_, known)| known.text.contains(" secret"));
     with_one.flat_map(|(id, _)| &message(id).fields).filter(|field| field.is(Flag::Secret))
 }
@@ -65,9 +65,9 @@ pub fn digests(of: &Message, keys: Keys<'_>) -> Vec<String> {
     keys.iter().flat_map(in_entry).collect()
 }
 
-/// Whether a replace that writes `wanted` as keys of the spec leaves no secret behind at a place of the live
-/// spec as [`places`] names it: the definition has the secret, another option of its group, or an item
-/// or an entry less.
+/// Whether a replace that writes `wanted` as keys of the spec does not lose the live secret at a place of
+/// [`places`]: the definition has the secret or another option of its group. An item that a list no longer has
+/// needs no secret; an entry that a map no longer has counts as lost.
 pub fn provides(spec: &Message, wanted: Keys<'_>, place: &str) -> bool {
     let steps: Vec<&str> = place.split('.').skip(1).collect();
     provides_below(spec, wanted, &steps)
@@ -94,7 +94,7 @@ fn provides_below(of: &Message, wanted: Keys<'_>, steps: &[&str]) -> bool {
     }
 }
 
-/// A spec as the service shows it as it may be kept: with `{}` where a secret is, or may be in another form than the described.
+/// A spec of the service that may be stored: with `{}` at secrets, and at values of another form that may have one.
 pub fn redacted(message: &Message, value: &Json) -> Json {
     let Json::Object(entries) = value else {
         let may_be_one = message.hides() && !is_zero(value);
@@ -111,7 +111,7 @@ pub fn redacted(message: &Message, value: &Json) -> Json {
     entries.iter().map(of_entry).collect()
 }
 
-/// A spec with what `of` has for the marks of secrets, where the description has secrets. All other values stay byte for byte.
+/// A spec with marks of secrets replaced by `of`, where the description has secrets. Other values stay byte for byte.
 ///
 /// # Errors
 /// It is not valid JSON.
@@ -143,10 +143,10 @@ pub fn unsealed(message: &Message, spec: &RawValue, of: Unseal<'_>) -> serde_jso
     to_raw_value(&entries)
 }
 
-/// What is sealed, by its digest.
+/// Returns a sealed secret by its digest.
 type Unseal<'s> = &'s dyn Fn(&str) -> Option<Json>;
 
-/// The texts at the places of secrets in a spec with the secrets in it, words of enumerations aside.
+/// The texts in the secrets of an unsealed spec, without words of enumerations.
 pub fn texts<'v>(spec: &Message, value: &'v Json) -> Vec<&'v str> {
     let mut found = Vec::new();
     texts_below(spec, false, value, &mut found);
@@ -156,7 +156,7 @@ pub fn texts<'v>(spec: &Message, value: &'v Json) -> Vec<&'v str> {
 fn texts_below<'v>(message: &Message, is_secret: bool, value: &'v Json, found: &mut Vec<&'v str>) {
     let entries = match value {
         Json::Object(entries) => entries,
-        // It does not have the form of one, or its form is newer than the description.
+        // The secret has a wrong form, or one that is newer than the description.
         _ if is_secret => return leaves(value, found),
         _ => return,
     };
@@ -190,11 +190,11 @@ fn leaves<'v>(value: &'v Json, found: &mut Vec<&'v str>) {
     }
 }
 
-/// The places of a spec, as a service shows it or a definition writes it, where a secret is or may be: a service shows no
-/// secret, so the message around one counts.
+/// The places in a spec, live or written, where a secret is or may be. The service does not show secrets, so the
+/// message around one counts.
 pub fn places(spec: &Message, value: &Json) -> Vec<String> {
     let mut found = Vec::new();
-    // Another option, or none of a group, is no secret; a field of its own may have one.
+    // An option counts only where it may be chosen; a secret outside of groups always may be set.
     let may_be = |message: &Message, secret: &Field, entries: &Map<String, Json>| {
         message.group_of(secret.name).is_none_or(|group| may_be_chosen(message, group, secret, entries))
     };
@@ -202,7 +202,7 @@ pub fn places(spec: &Message, value: &Json) -> Vec<String> {
     found
 }
 
-/// The places where a spec as a definition writes it lacks a secret without which the service takes no object.
+/// The places where the spec of a definition lacks a secret that the service requires.
 pub fn missing(spec: &Message, value: &Json) -> Vec<String> {
     let mut found = Vec::new();
     let is_missing = |message: &Message, secret: &Field, entries: &Map<String, Json>| {
@@ -212,7 +212,7 @@ pub fn missing(spec: &Message, value: &Json) -> Vec<String> {
     found
 }
 
-/// Whether a secret of a message with these entries is meant.
+/// Whether to report a secret field of a message with these entries.
 type IsMeant<'m> = &'m dyn Fn(&Message, &Field, &Map<String, Json>) -> bool;
 
 fn places_below(message: &Message, value: &Json, path: &str, is_meant: IsMeant<'_>, found: &mut Vec<String>) {
@@ -234,7 +234,7 @@ fn places_below(message: &Message, value: &Json, path: &str, is_meant: IsMeant<'
     }
 }
 
-/// Whether this secret may be the option that was chosen: a service shows one that is a text as an empty one.
+/// Whether this secret may be the chosen option: the service shows a secret that is a text as an empty text.
 fn may_be_chosen(message: &Message, group: &Group, secret: &Field, entries: &Map<String, Json>) -> bool {
     let written = |name: &str| message.entry(entries, name).map(|(_, value)| value);
     let Some(value) = written(secret.name).filter(|value| !value.is_null()) else { return false };
@@ -242,7 +242,7 @@ fn may_be_chosen(message: &Message, group: &Group, secret: &Field, entries: &Map
     !is_zero(value) || (secret.kind == FieldKind::Text && !group.members.iter().any(is_chosen))
 }
 
-/// Whether the secret at a place as [`places`] names it is of the create alone: no replace contains it or removes it.
+/// Whether only create requests have the secret at a place of [`places`]: a replace neither contains nor removes it.
 pub fn is_of_create(spec: &Message, place: &str) -> bool {
     let mut steps = place.split('.').skip(1).map(|step| step.split('[').next().unwrap_or(step));
     let mut message = Some(spec);

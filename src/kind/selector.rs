@@ -1,4 +1,4 @@
-//! Label selectors: parsed, brought to a normal form, and matched against labels. This is the one parser
+//! Label selectors: parsed, brought to a normal form, and matched against labels. This is the only parser
 //! of selectors for definitions and for `--selector`.
 
 use std::collections::BTreeSet;
@@ -6,8 +6,8 @@ use std::fmt;
 
 use super::label;
 
-/// A label selector in normal form: its requirements sorted and each once. It matches where all of them do; without any,
-/// everywhere.
+/// A label selector in normal form: sorted requirements without duplicates. It matches where all of them match; without
+/// requirements, it matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selector(BTreeSet<Requirement>);
 
@@ -17,7 +17,7 @@ pub struct Selector(BTreeSet<Requirement>);
 pub struct SelectorError {
     /// What was expected.
     pub message: &'static str,
-    /// Characters before the fault, from 1.
+    /// The position of the fault in characters, from 1.
     pub at: usize,
 }
 
@@ -37,10 +37,10 @@ enum RequirementTest {
 }
 
 impl Selector {
-    /// The selector of `text`, which has a requirement.
+    /// Parses a selector, which must have a requirement.
     ///
     /// # Errors
-    /// What was expected and where.
+    /// The expected text and its position.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut reader = Reader { text, at: 0 };
         let mut requirements = BTreeSet::new();

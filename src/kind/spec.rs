@@ -1,8 +1,8 @@
-//! The spec of an object by the description of its kind, as JSON: its canonical form and its units. Nothing here knows a
-//! kind.
+//! The spec of an object by the description of its kind, as JSON: its canonical form and its units. Nothing here is
+//! specific to a kind.
 //!
-//! A **unit** is a field of the spec, or an exclusive group of it as a whole: the unit of causes, digests and
-//! conflicts. Its value is that of the field; of a group an object of its one option.
+//! A **unit** is a field of the spec, or a whole exclusive group of it: the unit of causes, digests and conflicts. Its
+//! value is that of the field; for a group, an object with its only option.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use serde_json::{Map, Number, Value as Json};
 use super::walk::{Keys, is_zero};
 use super::{Field, FieldKind, Flag, Message, form, sealed};
 
-/// Which values of nothing a canonical form keeps.
+/// Which zero values a canonical form keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Zeros {
-    /// None: what a service shows of a field that was never set says nothing.
+    /// None: the service also shows the zeros of fields that were never set.
     Dropped,
-    /// What may be the choice of a group: a request repeats it.
+    /// Those that may be the choice of a group: a request repeats them.
     Chosen,
     /// All: a definition that writes one names the field.
     Kept,
@@ -34,13 +34,13 @@ pub fn unit_of<'k>(spec: &Message, key: &'k str) -> &'k str {
     spec.group_of(key).map_or(key, |group| group.name)
 }
 
-/// A live spec in canonical form, by unit: keys in snake case, names of enumerations, numbers as numbers, without what
-/// says nothing, what only the service writes, and secrets. Unknown keys stay as they are.
+/// A live spec in canonical form, by unit: keys in snake case, names of enumerations, numbers as numbers, without zero
+/// values, fields that only the service writes, and secrets. Unknown keys stay unchanged.
 pub fn canonical(spec: &Message, live: Json) -> BTreeMap<String, Json> {
     by_unit(spec, live, Zeros::Dropped)
 }
 
-/// What a definition writes as its spec, by unit; what it sets to nothing stays.
+/// The spec of a definition, by unit; zero values stay.
 pub fn named(spec: &Message, written: Json) -> BTreeMap<String, Json> {
     by_unit(spec, written, Zeros::Kept)
 }
@@ -63,12 +63,12 @@ fn by_unit(spec: &Message, value: Json, zeros: Zeros) -> BTreeMap<String, Json> 
     units
 }
 
-/// The value of a unit without what says nothing; `null` where nothing is left.
+/// The value of a unit without zero values; `null` where nothing is left.
 pub fn significant(spec: &Message, unit: &str, value: &Json) -> Json {
     value_of(spec, unit, without_zeros(spec, keys_of(spec, unit, value).owned()))
 }
 
-/// The keys of the spec with which a unit is written; `null` is absence.
+/// The keys of the spec that a unit consists of; none where the value is `null`.
 pub fn keys_of<'v>(spec: &Message, unit: &'v str, value: &'v Json) -> Keys<'v> {
     match value {
         Json::Null => Keys::None,
@@ -77,7 +77,7 @@ pub fn keys_of<'v>(spec: &Message, unit: &'v str, value: &'v Json) -> Keys<'v> {
     }
 }
 
-/// The unit that these keys of the spec write; `null` where there are none.
+/// The value of the unit that consists of these keys of the spec; `null` where there are none.
 pub(super) fn value_of(spec: &Message, unit: &str, mut keys: Map<String, Json>) -> Json {
     match is_group(spec, unit) {
         true if keys.is_empty() => Json::Null,
@@ -86,7 +86,7 @@ pub(super) fn value_of(spec: &Message, unit: &str, mut keys: Map<String, Json>) 
     }
 }
 
-/// Whether a unit is an exclusive group, of which the spec has the options as keys.
+/// Whether a unit is an exclusive group, whose options are keys of the spec.
 pub fn is_group(spec: &Message, unit: &str) -> bool {
     spec.groups.iter().any(|group| group.name == unit)
 }
@@ -112,7 +112,7 @@ pub(super) fn tidy(message: &Message, keys: &mut Map<String, Json>, zeros: Zeros
             return false;
         }
         if field.is(Flag::Secret) {
-            // Of a live spec nothing is kept but in a request, of a definition its mark.
+            // The mark in a definition stays; a live secret stays only for a request.
             return sealed::digest_of(value).is_some() || zeros == Zeros::Chosen && !is_zero(value);
         }
         tidy_field(field, value, zeros);
@@ -134,8 +134,8 @@ pub(super) fn tidy(message: &Message, keys: &mut Map<String, Json>, zeros: Zeros
     }
 }
 
-/// Whether the zero of this option of a group was never set: a service may write those of all options. `zeros` are the
-/// options whose values say nothing, among the keys that are written.
+/// Whether this option of a group, whose value is a zero, was never set: a service may write the zeros of all options.
+/// `zeros` are the written options with zero values.
 pub(super) fn is_unchosen(
     message: &Message,
     option: &Field,
@@ -153,7 +153,7 @@ pub(super) fn is_unchosen(
         || option.rules.iter().any(|(_, rule)| rule.broken(option, &zero).is_some())
 }
 
-/// Whether a secret may be chosen in the place of this option, which no answer would show.
+/// Whether a secret, which responses would not show, may be chosen instead of this option.
 pub(super) fn is_beside_secret(message: &Message, option: &Field) -> bool {
     let is_secret = |name: &&str| message.field(name).is_some_and(|field| field.is(Flag::Secret));
     message.group_of(option.name).is_some_and(|group| group.members.iter().any(is_secret))
@@ -170,13 +170,13 @@ pub(super) fn tidy_field(field: &Field, value: &mut Json, zeros: Zeros) {
     }
 }
 
-/// One value in its canonical writing; what does not have its type stays as it is.
+/// Brings one value into its canonical form; a value of another type stays unchanged.
 fn tidy_value(field: &Field, kind: &FieldKind, value: &mut Json, zeros: Zeros) {
     match (kind, &mut *value) {
         (FieldKind::Message(_), Json::Object(keys)) => {
             if let Some(message) = field.message() {
                 tidy(message, keys, zeros);
-                // A reference is to what it names, whatever the service calls the kind.
+                // The name identifies the object; the service writes the kind in various ways.
                 if message.is_reference {
                     keys.remove("kind");
                 }
@@ -193,7 +193,7 @@ fn tidy_value(field: &Field, kind: &FieldKind, value: &mut Json, zeros: Zeros) {
     }
 }
 
-/// A scalar of this kind in a field as it is written, where that is another way.
+/// The canonical form of a scalar of this type, where it may differ from the value.
 pub(super) fn scalar(field: &Field, kind: &FieldKind, value: &Json) -> Option<Json> {
     match (kind, value) {
         (FieldKind::Text, Json::String(text)) => form::written(field.form()?, text, field.is_list).map(Json::from),

@@ -1,5 +1,5 @@
-//! How references of a live value may have been written: the service fills their parts, and only a definition knows which of
-//! them it names. For specs that a definition has whole, whose values are texts.
+//! How a definition may have written the references of a live value: the service fills in their parts, and only the
+//! definition shows which parts it names. For kinds with `is_whole`, whose values are texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,9 @@ use super::spec::value_of;
 use super::walk::{each_message_mut, messages};
 use super::{Described, Flag, Message, Ordered};
 
-/// Every way in which a definition could have written this live value of a unit: each reference with each choice of the parts
-/// that the service fills, alike for all of one field, and with or without what it fills where that is left out. Each as
-/// text.
+/// Every text with which a definition could have written this live value of a unit: with each choice of the parts of
+/// references that the service fills in (the same for all references of one field), and with or without other fields
+/// that it fills in.
 pub fn spellings(spec: &'static Message, unit: &str, value: &Json) -> Vec<String> {
     let keys = super::keys_of(spec, unit, value).owned();
     let mut fields = BTreeSet::new();
@@ -34,8 +34,8 @@ pub fn spellings(spec: &'static Message, unit: &str, value: &Json) -> Vec<String
 /// The parts of a reference that the service fills.
 pub(super) const PARTS: [&str; 3] = ["namespace", "tenant", "uid"];
 
-/// Whether the text of a live unit is that of a definition but for parts of references that the definition leaves to the
-/// service. Cheap, and nearly always true; no other message of such a kind has keys of these names, which a test proves.
+/// Whether the text of a live unit equals that of a definition except for parts of references that the definition
+/// leaves out. Cheap, and nearly always true. A test proves that no other message of such a kind has these keys.
 pub fn is_filled(live: &str, wanted: &str) -> bool {
     let (mut live, mut wanted) = (live.as_bytes(), wanted.as_bytes());
     loop {
@@ -43,14 +43,14 @@ pub fn is_filled(live: &str, wanted: &str) -> bool {
         if same == live.len() {
             return same == wanted.len();
         }
-        // What is more begins at a comma: this one, or the last one, where the next key begins alike.
+        // The extra part begins at this comma, or at the last one if the next key has the same beginning.
         let at = if live[same] == b',' { Some(same) } else { live[..same].iter().rposition(|byte| *byte == b',') };
         let Some((at, rest)) = at.and_then(|at| Some((at, without_part(&live[at..])?))) else { return false };
         (live, wanted) = (rest, &wanted[at..]);
     }
 }
 
-/// The text behind a part of a reference with which it begins.
+/// The text after the part of a reference that it begins with.
 fn without_part(text: &[u8]) -> Option<&[u8]> {
     let text = text.strip_prefix(b",\"")?;
     let value = PARTS.iter().find_map(|part| text.strip_prefix(part.as_bytes())?.strip_prefix(b"\":\""))?;

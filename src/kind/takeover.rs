@@ -1,5 +1,5 @@
-//! What a definition writes that takes over a live value: what it names already as it names it, the rest as `pull` writes
-//! it. What it sets to nothing, and what no answer shows, stays.
+//! The value that a definition has to write to adopt a live one: values that it names as it names them, others as
+//! `pull` writes them. Zeros and hidden values of the definition stay.
 
 use serde_json::{Map, Value as Json};
 
@@ -10,18 +10,18 @@ use super::spec::{is_zero_of, keys_of, value_of};
 use super::walk::{Keys, each_message_mut};
 use super::{Field, FieldKind, Message};
 
-/// A unit of a definition with what an object of `tenant` has in its place. `live` is the unit as far as the definition
-/// names it.
+/// A unit of a definition with the values of an object of `tenant`. `live` is the part of the live unit that the
+/// definition names.
 pub fn taken_over(spec: &Message, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
     Taker { taken: Taken::Named, tenant }.unit(spec, unit, live, written)
 }
 
-/// A unit of a definition with the values of the whole live unit that it does not name.
+/// A unit of a definition, extended by the values of the whole live unit that it does not name.
 pub fn with_unnamed(spec: &Message, unit: &str, live: &Json, written: &Json, tenant: Option<&str>) -> Json {
     Taker { taken: Taken::Unnamed, tenant }.unit(spec, unit, live, written)
 }
 
-/// Which live values a definition takes over.
+/// Which live values a definition adopts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taken {
     /// Those that it names, and what replaces them.
@@ -30,8 +30,8 @@ enum Taken {
     Unnamed,
 }
 
-/// What a definition writes for a field that it names and that is unset live: left out, the field would be nobody's, and the
-/// next change outside no drift.
+/// The value to write for a field that the definition names and that is unset live. If it were left out, the definition
+/// would no longer name the field, and the next outside change would not be drift.
 fn zero(field: &Field) -> Option<Json> {
     let zero = match field.kind {
         _ if field.is_list => None,
@@ -57,7 +57,7 @@ impl Taker<'_> {
         let is_named = self.taken == Taken::Named;
         let mut over = Map::new();
         for (key, value) in live.iter() {
-            // What the description does not know, a definition names only where the settings list it.
+            // A definition names a key that is not described only where the settings list it.
             let Some(field) = message.field(key) else {
                 over.extend(written.get(key).map(|before| (key.to_owned(), self.scalar(value, before))));
                 continue;
@@ -66,7 +66,7 @@ impl Taker<'_> {
                 (Some(before), _) => Some(self.field(field, value, before)),
                 (None, Some(Open::Default)) => None,
                 (None, None | Some(Open::Difference)) if !is_named => None,
-                // It replaces another choice, and is one itself.
+                // It replaces the choice of the definition.
                 (None, None) => {
                     let mut choice = value.clone();
                     each_message_mut(field, &mut choice, &mut |below, value| unfill(below, value, self.tenant));
@@ -117,7 +117,7 @@ impl Taker<'_> {
         let (Json::Object(one), Json::Object(before)) = (live, written) else { return self.scalar(live, written) };
         match (message.is_reference, self.taken) {
             (false, _) => Json::Object(self.message(message, Keys::All(one), Keys::All(before))),
-            // What the service fills in a reference is known.
+            // All parts that the service fills into a reference are known.
             (true, Taken::Unnamed) => written.clone(),
             (true, Taken::Named) if one.get("name") == before.get("name") => {
                 before.iter().map(|(key, value)| (key.clone(), one.get(key).unwrap_or(value).clone())).collect()

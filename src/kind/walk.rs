@@ -1,17 +1,17 @@
-//! How a value is walked by its description, and what is said of each part of one whatever it belongs to.
+//! Walks a value by its description.
 
 use serde_json::{Map, Value as Json};
 
 use super::{Field, FieldKind, Message};
 
-/// Whether a value says nothing: the service writes unset fields like that.
+/// Whether a value is a zero, which is how the service writes unset fields.
 pub fn is_zero(value: &Json) -> bool {
     match value {
         Json::Null | Json::Bool(false) => true,
         Json::Number(number) => number.as_f64() == Some(0.0),
         Json::String(text) => text.is_empty(),
         Json::Array(items) => items.is_empty(),
-        // `{}` is presence.
+        // `{}` means that the field is set.
         Json::Bool(true) | Json::Object(_) => false,
     }
 }
@@ -23,12 +23,12 @@ pub enum Keys<'v> {
     None,
     /// One.
     One(&'v str, &'v Json),
-    /// Those of an object.
+    /// All keys of an object.
     All(&'v Map<String, Json>),
 }
 
 impl<'v> Keys<'v> {
-    /// Those of a value that is an object.
+    /// The keys of a value; none where it is not an object.
     pub fn of(value: &'v Json) -> Self {
         value.as_object().map_or(Keys::None, Keys::All)
     }
@@ -56,7 +56,7 @@ impl<'v> Keys<'v> {
         one.into_iter().chain(all.into_iter().flatten().map(|(key, value)| (key.as_str(), value)))
     }
 
-    /// An object of them.
+    /// An object with these keys.
     pub fn owned(self) -> Map<String, Json> {
         match self {
             Keys::None => Map::new(),
@@ -66,7 +66,7 @@ impl<'v> Keys<'v> {
     }
 }
 
-/// The value of a field with what `of` makes of each message in it.
+/// The value of a field with each message in it mapped by `of`.
 pub(super) fn each_message(field: &Field, value: &Json, mut of: impl FnMut(&'static Message, &Json) -> Json) -> Json {
     let Some(message) = field.message() else { return value.clone() };
     match (&field.kind, value) {
@@ -78,7 +78,7 @@ pub(super) fn each_message(field: &Field, value: &Json, mut of: impl FnMut(&'sta
     }
 }
 
-/// Does something to each message in the value of a field.
+/// Calls `of` with each message in the value of a field.
 pub(super) fn each_message_mut(field: &Field, value: &mut Json, of: &mut dyn FnMut(&'static Message, &mut Json)) {
     let Some(message) = field.message() else { return };
     match (&field.kind, value) {

@@ -1,6 +1,6 @@
-//! Specs that a definition has whole: what it leaves out has its default, and nothing else may be there. Such a spec is kept
-//! with its defaults written out below its units, so that two ways to write a value are one, and so that its digests and
-//! documents are as they always were.
+//! Specs that a definition has as a whole: omitted fields have their defaults, and other values are not allowed. Such a
+//! spec is stored with the defaults below its units written out, so that equivalent values are equal and its digests
+//! and documents stay compatible with earlier versions.
 
 use std::borrow::Cow;
 
@@ -17,8 +17,8 @@ use super::{
 /// have their default.
 ///
 /// # Errors
-/// Why it is none, as a fragment: two options of a group, none where one is needed, a value of another type, a word that the
-/// description does not know, a key that it does not know.
+/// Why the value is not such a spec, as a fragment: two options of a group, none where one is needed, a value of
+/// another type, an unknown word, an unknown key.
 pub fn whole(spec: &'static Message, value: &Json) -> Result<Vec<(&'static str, Box<str>)>, String> {
     units_of(spec, value).map_err(|fault| format!("`spec{}` {}", fault.path, fault.what))
 }
@@ -40,7 +40,7 @@ fn units_of(spec: &'static Message, value: &Json) -> Result<Vec<(&'static str, B
     Ok(units.into_iter().map(|(_, name, text)| (name, text)).collect())
 }
 
-/// The value of a unit that is left out; `null` where that is nothing.
+/// The value of a unit that is left out; `null` where it has none.
 pub fn open_value(spec: &Message, unit: &str) -> Json {
     let Some(field) = spec.field(unit).filter(|_| spec.group_of(unit).is_none()) else { return Json::Null };
     match (&field.kind, field.message()) {
@@ -79,7 +79,7 @@ impl Fault {
     }
 }
 
-/// A message with what is given at each of its fields, and with the option that is chosen of each of its groups.
+/// A message with the given value of each field and the chosen option of each group.
 struct Level<'a> {
     message: &'a Message,
     given: Vec<Option<&'a Json>>,
@@ -118,7 +118,7 @@ impl<'a> Level<'a> {
         Ok(level)
     }
 
-    /// Whether an option that says nothing is chosen: the service may write the zeros of all of them.
+    /// Whether an option with a zero value is chosen: the service may write the zeros of all options.
     fn is_chosen(&self, option: &Field, value: &Json) -> bool {
         let given = |field: &Field| self.message.place(field.name).and_then(|at| self.given[at]);
         let is_zero = |field: &&Field| given(field).is_some_and(|value| says_nothing(field, value));
@@ -147,7 +147,7 @@ impl<'a> Level<'a> {
         if group.is_some_and(|group| self.chosen[group].is_none_or(|chosen| chosen.name != field.name)) {
             return Ok(None);
         }
-        // A reference is to what it names, whatever the service calls the kind.
+        // The name identifies the object; the service writes the kind in various ways.
         let says_something = |value: &&Json| group.is_some() || !says_nothing(field, value);
         let given = self.given[at].filter(says_something).filter(|_| !message.is_reference || field.name != "kind");
         match (given, &field.kind) {
@@ -183,7 +183,7 @@ fn of_field(field: &Field, value: &Json) -> Result<Json, Fault> {
     items.map(|(at, item)| of_one(field, Part::Items, item).map_err(|fault| fault.below(&format!("[{at}]")))).collect()
 }
 
-/// The same of one value, or of an item of a list.
+/// The canonical form of one value, or of an item of a list.
 fn of_one(field: &Field, part: Part, value: &Json) -> Result<Json, Fault> {
     let value = canonical(field, value);
     if !has_type(field, &value) {
@@ -196,7 +196,7 @@ fn of_one(field: &Field, part: Part, value: &Json) -> Result<Json, Fault> {
     }
 }
 
-/// Checks the rules without which a value cannot be compared; what the service took otherwise is compared as it is.
+/// Checks the rules that comparing values relies on. A value that breaks other rules is compared unchanged.
 fn check(field: &Field, part: Part, value: &Json) -> Result<(), Fault> {
     let is_binding = |rule: &Rule| match rule {
         Rule::In(_) => true,
@@ -208,7 +208,7 @@ fn check(field: &Field, part: Part, value: &Json) -> Result<(), Fault> {
     rules.find_map(|(_, rule)| rule.broken(field, value)).map_or(Ok(()), |what| Err(Fault::new(what)))
 }
 
-/// A scalar in its canonical writing: of a text what it says counts.
+/// A scalar in its canonical form; texts are compared by their meaning.
 fn canonical<'v>(field: &Field, value: &'v Json) -> Cow<'v, Json> {
     let written = match (&field.kind, value) {
         (FieldKind::Text, Json::String(text)) => {
@@ -219,7 +219,7 @@ fn canonical<'v>(field: &Field, value: &'v Json) -> Cow<'v, Json> {
     written.map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
-/// Whether a value, however it is written, is that of a field that was never set.
+/// Whether a value, in any spelling, is that of a field that was never set.
 fn says_nothing(field: &Field, value: &Json) -> bool {
     let is_number = || matches!(field.kind, FieldKind::Integer { .. } | FieldKind::Enum(_));
     is_zero_of(field, value) || is_number() && is_zero_of(field, &canonical(field, value))
