@@ -1,20 +1,20 @@
-//! The approval of a plan: guards, unknown reads, consents and the digest are checked, and the result is the
-//! one value that an apply accepts.
+//! The approval of a plan: checks unknown reads, the digest, guards and consents, and returns the only value that an
+//! apply accepts.
 
 use std::collections::BTreeSet;
 
 use super::{Allowances, Digest, GuardHit, GuardName, Plan, RunLimits, guard};
 use crate::model::Scope;
 
-/// A plan that was approved: the only thing an apply accepts, and [`Plan::approve`] the only way
-/// to get one.
+/// An approved plan, the only value that an apply accepts. [`Plan::approve`] and [`Plan::approve_within`]
+/// are the only ways to get one.
 #[derive(Debug, Clone, Copy)]
 pub struct ApprovedPlan<'p>(&'p Plan);
 
-/// How a person said yes.
+/// How a user approved the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval<'a> {
-    /// By `--yes`, before anybody saw this plan: the consents that it records are not taken.
+    /// By `--yes`, before this plan was shown: the consents that it records do not count.
     Given,
     /// At a prompt that shows this plan with the consents that it records.
     Asked,
@@ -22,7 +22,7 @@ pub enum Approval<'a> {
     Digest(&'a str),
 }
 
-/// Why a plan is not approved. Nothing was sent.
+/// Why a plan is not approved. No request was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
     /// Guards that were not allowed.
@@ -34,24 +34,24 @@ pub enum ApprovalError {
          are not those of the review"
     )]
     OtherDigest {
-        /// What was given.
+        /// The given digest.
         given: String,
         /// Whether this plan was made with a base.
         base: bool,
     },
-    /// What was given is not a digest.
+    /// The given text is not a digest.
     #[error("`{}` is not a valid digest: give at least {} hex digits, as the plan shows them", .0, Digest::LEAST)]
     NoDigest(String),
-    /// Single changes that were not allowed; only a plan from a file or a journal has such.
+    /// Single changes that were not allowed; only a plan from a file or a journal can have them.
     #[error("the plan needs consents that nobody gave: {}", .0.join(", "))]
     Changes(Vec<String>),
-    /// A read in the selection is unknown; that cannot be allowed.
+    /// A list in the selection could not be read; that cannot be allowed.
     #[error("could not read {}, so nothing is concluded about it", names(.0))]
     Unknown(Vec<(Scope, String)>),
 }
 
 impl ApprovalError {
-    /// The consents that the plan lacks, as `--allow` takes them; none where nothing allows it.
+    /// The missing consents, as `--allow` takes them; none where the plan cannot be allowed.
     pub fn consents(&self) -> Vec<String> {
         match self {
             // A guard can hit several namespaces.
@@ -77,7 +77,7 @@ impl Plan {
     /// Approves this plan.
     ///
     /// # Errors
-    /// The reason why it may not be applied; the order is unknown reads, digest, guards.
+    /// The reason why it may not be applied; the order is unknown reads, digest, guards, single changes.
     pub fn approve(&self, consent: Approval<'_>, allow: &Allowances) -> Result<ApprovedPlan<'_>, ApprovalError> {
         self.approve_within(consent, allow, &RunLimits::whole(self))
     }
@@ -86,7 +86,7 @@ impl Plan {
     ///
     /// # Guarantees
     /// Guards are computed from the changes. The consents that the plan records count only where a digest
-    /// covers them or a person saw them.
+    /// covers them or a user saw them.
     ///
     /// # Errors
     /// Those of [`Plan::approve`].
@@ -122,7 +122,7 @@ impl Plan {
         match (whole.is_named(given), without_consents.is_named(given)) {
             (None, _) | (_, None) => Err(ApprovalError::NoDigest(given.to_owned())),
             (Some(true), _) => Ok(self.reviewed_consents()),
-            // The plan that was reviewed before anything was allowed: the apply says what it allows.
+            // The plan was reviewed before anything was allowed: only the consents of the apply count.
             (Some(false), Some(true)) => Ok(Allowances::default()),
             (Some(false), Some(false)) => {
                 Err(ApprovalError::OtherDigest { given: given.to_owned(), base: self.settings.base })

@@ -1,5 +1,5 @@
-//! Whose change a difference is: judged from the definitions at the merge base (M), at the base's tip
-//! (B) and in the working tree (H), where H differs from live. Absence is a value like any other.
+//! Attributes differences: compares the definitions at the merge base (M), at the base's tip (B) and in
+//! the working tree (H), where H differs from live. Absence is a value like any other.
 
 use super::owner::foreign_stack;
 use super::{
@@ -8,16 +8,16 @@ use super::{
 };
 use crate::model::{Desired, Field, Json, Key, Object};
 
-/// What a stack was at a commit.
+/// The definitions of a stack at a commit.
 #[derive(Debug, Clone, Default)]
 pub struct PastDefinitions {
     /// Its definitions.
     pub desired: Desired,
-    /// The fields that it left to others.
+    /// The fields that its settings ignored.
     pub ignored: Ignore,
 }
 
-/// The definitions at the three places of history.
+/// The definitions at the three points of history.
 #[derive(Clone, Copy)]
 pub struct DefinitionHistory<'a> {
     /// At the merge base.
@@ -28,7 +28,7 @@ pub struct DefinitionHistory<'a> {
     pub head: &'a Desired,
 }
 
-/// The rule, over one value at three places.
+/// The rule for one value at the three points of history.
 fn side<T: PartialEq>(merge_base: T, base: T, head: T, cause: Cause) -> Attribution {
     if base != merge_base && base != head {
         Attribution::BehindBase
@@ -47,7 +47,7 @@ impl DefinitionHistory<'_> {
             .map(|desired| desired.definitions.get(key).map(|definition| &definition.endpoint))
     }
 
-    /// A field at each place; nothing where it was left to others.
+    /// A field at each point; `None` where it was ignored.
     fn field(&self, key: &Key, field: &Field) -> [Option<Option<Json>>; 3] {
         let is_left = |past: &PastDefinitions| past.ignored.fields(key).contains(field);
         let [merge_base, base, head] = self.whole(key).map(|object| Some(object.map(|object| field.value(object))));
@@ -56,11 +56,11 @@ impl DefinitionHistory<'_> {
 }
 
 impl Plan {
-    /// Gives each changed field, and each whole object that appears or goes, its side, and lets the
-    /// `behind-base` guard apply where one is behind the base.
+    /// Attributes each changed field, and each object that is created or deleted, and raises the
+    /// `behind-base` guard where any of them is behind the base.
     ///
-    /// The guard's settings then say that there is a base: a plan that was reviewed with one has another
-    /// digest than a plan without, which would not see what is behind it.
+    /// The plan's settings then record that a base was given, so that the digest of a plan reviewed with a base
+    /// differs from that of a plan without, which cannot show what is behind the base.
     pub fn attribute(&mut self, history: DefinitionHistory<'_>) {
         self.settings.base = true;
         let blocked = self.blocked.iter_mut().filter_map(|entry| entry.change.as_mut());
@@ -71,13 +71,13 @@ impl Plan {
     }
 }
 
-/// The filter that leaves in what the working tree changed.
+/// The filter that selects what the working tree changed.
 pub const ONLY_THIS_CHANGE: &str = "--only-this-change";
 
 impl Plan {
-    /// The plan of what the working tree changed and of nothing else, as a filter of the call: of a replace with fields
-    /// of others only its own. What is left out keeps its place in the ownership annotations, so that later plans
-    /// give it the same cause as this one. The consents are those that this part needs.
+    /// The plan with only what the working tree changed, as a filter of the call: a replace keeps only its fields from
+    /// the working tree. Fields that are left out stay unchanged in the ownership annotations, so that later plans find
+    /// the same causes. The consents are those that this part needs.
     #[must_use]
     pub fn only_this_change(&self, allow: &Allowances) -> Plan {
         let mut plan = self.clone();
@@ -92,7 +92,7 @@ impl Plan {
         let blocked = plan.blocked.len();
         plan.blocked.retain_mut(|held| held.change.as_mut().is_none_or(Change::narrow));
         plan.left_out += left_out + blocked - plan.blocked.len();
-        // What the part blocks is asked anew.
+        // Whether the part blocks them is computed again.
         let unreplaced = |held: &mut BlockedChange| matches!(held.reason, BlockReason::Unreplaced { .. });
         let unreplaced = plan.blocked.extract_if(.., unreplaced).filter_map(|held| held.change);
         plan.changes.extend(unreplaced);
@@ -112,7 +112,7 @@ impl Plan {
         plan
     }
 
-    /// Takes in the changes that were blocked for a field of others alone, which no replace can change or which needs a secret.
+    /// Frees the changes that only a field that is left out blocked: one that is immutable or needs a secret.
     fn free_unfixed(&mut self) {
         let stack = self.stack.as_deref();
         let is_foreign = |change: &Change| foreign_stack(change.action.object(), stack).is_some();
@@ -129,15 +129,15 @@ impl Plan {
         self.changes.extend(freed);
     }
 
-    /// Whether it was narrowed to what the working tree changed.
+    /// Whether the plan was narrowed to what the working tree changed.
     pub fn is_only_this_change(&self) -> bool {
         self.source.filters.iter().any(|filter| filter == ONLY_THIS_CHANGE)
     }
 }
 
 impl Change {
-    /// Whose change it is, as one word: of a replace with several, what a reviewer has to see first. Nothing without a
-    /// base.
+    /// The attribution of the change as one word: of a replace with several, the one that a reviewer has to see first.
+    /// `None` without a base.
     pub fn whose(&self) -> Option<Attribution> {
         let sides = || self.attribution.into_iter().chain(self.fields().iter().filter_map(|field| field.attribution));
         [Attribution::ThisChange, Attribution::BehindBase, Attribution::Drift, Attribution::PendingOnBase]
@@ -145,15 +145,15 @@ impl Change {
             .find(|side| sides().any(|one| one == *side))
     }
 
-    /// Whether its fields are changes of several.
+    /// Whether its fields have different attributions.
     pub fn is_of_several(&self) -> bool {
         let mut sides = self.fields().iter().map(|field| (field.attribution, field.changed_here));
         let first = sides.next();
         sides.any(|side| Some(side) != first)
     }
 
-    /// Leaves in what the working tree changed; whether that is anything. What the base changed as well is behind it in
-    /// the part, too: without it, half of the change would be made.
+    /// Keeps what the working tree changed, and returns whether that is anything. Fields that the base changed as well
+    /// stay, and are still behind the base: without them, only half of the change would be made.
     fn narrow(&mut self) -> bool {
         let is_ours = |attribution, changed_here| attribution == Some(Attribution::ThisChange) || changed_here;
         let is_ours_in = |field: &FieldChange| is_ours(field.attribution, field.changed_here);
@@ -169,7 +169,7 @@ impl Change {
             return true;
         }
         fields.retain(is_ours_in);
-        // Where nothing says what was applied, an annotation that says so would give the others a false cause.
+        // Where the applied values are unknown, new annotations would give the other fields a false cause.
         self.ownership = self.ownership.as_ref().and_then(|ownership| ownership.keeping(&before.endpoint, &others));
         let is_fixed = self.is_fixed();
         match &mut self.action {
@@ -182,8 +182,8 @@ impl Change {
         true
     }
 
-    /// Why it cannot be written without the rest: what the rest would have switched away stays, with its secret, or it
-    /// contains what was not applied.
+    /// Why it cannot be written without the rest: an option that the rest would have replaced stays and has a secret,
+    /// or the write contains a hidden value that was not applied.
     fn unwritable_part(&self) -> Option<Unchangeable> {
         let secrets = self.action.before().map_or(&[][..], |before| &before.secrets);
         let lost = secrets.iter().find(|place| self.loses(place)).cloned();
@@ -191,7 +191,7 @@ impl Change {
         lost.map(|path| Unchangeable::Secret { path }).or_else(unapplied)
     }
 
-    /// Whether one of its fields is one that no replace can change.
+    /// Whether a replace cannot change one of its fields.
     fn is_fixed(&self) -> bool {
         let kind = self.key.kind;
         self.fields().iter().any(|change| change.field.fixed(kind, &change.before, &change.after).is_some())

@@ -1,5 +1,4 @@
-//! A change that is blocked, and the reason: why a delete or a replace is not made. The rest of
-//! the plan proceeds.
+//! Blocked changes, each with the reason why it is not made. The rest of the plan proceeds.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,13 +7,13 @@ use super::{Action, ActionKind, Change, Conflict};
 use crate::model::policy::KeyAllowance;
 use crate::model::{Cause, Key, RelatedObject, SourceLocation};
 
-/// A change that is blocked singly; the rest proceeds.
+/// A single change that is blocked; the rest of the plan proceeds.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlockedChange {
-    /// Which endpoint.
+    /// Which object.
     pub key: Key,
-    /// Why nothing is done.
+    /// Why it is blocked.
     pub reason: BlockReason,
     /// The change that would be made, where there is one.
     pub change: Option<Change>,
@@ -23,7 +22,7 @@ pub struct BlockedChange {
 }
 
 impl BlockedChange {
-    /// The consent with which a plan would make it, if there is one.
+    /// The consent with which a plan would make the change, if there is one.
     pub fn consent(&self) -> Option<KeyAllowance> {
         match (&self.reason, self.change.as_ref().map(|change| &change.action)) {
             (BlockReason::ForeignStack { .. }, _) => Some(KeyAllowance::ForeignStack),
@@ -36,7 +35,7 @@ impl BlockedChange {
         }
     }
 
-    /// Of a live object that cannot be read: why not, and why it is not as defined, where that is known.
+    /// For a live object that cannot be represented: the reason, and the cause of its difference if that is known.
     pub fn unread(&self) -> Option<(&str, Option<Cause>)> {
         match &self.reason {
             BlockReason::Unchangeable(Unchangeable::Unsupported { reason, cause }) => Some((reason, *cause)),
@@ -49,12 +48,12 @@ impl BlockedChange {
         Self { key, reason, change, place: None }
     }
 
-    /// Whether it is blocked for some of its fields, so that a part without them may be made.
+    /// Whether some of its fields block it, so that a part without them may be made.
     pub(super) fn is_partly(&self) -> bool {
         self.is_fixed() || matches!(self.reason, BlockReason::Unchangeable(Unchangeable::SecretMissing { .. }))
     }
 
-    /// Whether it is blocked until it may be created anew, or until nothing refers to it that hinders that.
+    /// Whether it is blocked until it may be recreated, or until no referrer prevents that.
     pub(super) fn is_fixed(&self) -> bool {
         let is_replace = self.change.as_ref().is_some_and(|change| change.action.kind() == ActionKind::Replace);
         match self.reason {
@@ -76,16 +75,16 @@ pub enum BlockReason {
     },
     /// The object is protected from deletes; `--allow protected=KEY`.
     Protected,
-    /// The annotations of the object that would go do not prove that they were written for it, so it
-    /// may be a copy; `--allow unverified=KEY`.
+    /// The annotations of the object to delete do not prove that they were written for it, so it may be a
+    /// copy; `--allow unverified=KEY`.
     Unverified,
-    /// Others refer to the object that would go; `--allow referred=KEY`.
+    /// Other objects refer to the object to delete; `--allow referred=KEY`.
     Referred {
-        /// Who.
+        /// The referrers.
         by: Vec<RelatedObject>,
     },
-    /// Another stack of the repository defines the object that would go; nothing allows it but to let that stack own
-    /// the object, or to remove the definition.
+    /// Another stack of the repository defines the object to delete. This cannot be allowed: that stack has to own the
+    /// object, or its definition has to be removed.
     DefinedElsewhere {
         /// That stack, if it has a name.
         stack: Option<String>,
@@ -101,21 +100,21 @@ pub enum BlockReason {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         transfer: Option<String>,
     },
-    /// The create of what may come in its place is blocked.
+    /// The create of its possible replacement is blocked.
     Unreplaced {
-        /// What is not created.
+        /// The object that is not created.
         create: Key,
     },
     /// A reference is broken.
     Reference(BrokenReference),
-    /// A rollback would undo what was changed since.
+    /// A rollback would undo later changes.
     Moved(Conflict),
-    /// It cannot be changed, and nothing allows it.
+    /// It cannot be changed, and that cannot be allowed.
     Unchangeable(Unchangeable),
 }
 
 impl BlockReason {
-    /// Whether what it blocks the create of is not there: not where another made it since, nor where nothing is applied.
+    /// Whether the object of a blocked create stays missing. Not if it exists now, or if nothing is applied at all.
     pub fn leaves_missing(&self) -> bool {
         match self {
             BlockReason::Reference(broken) => !broken.is_error(),
@@ -137,33 +136,33 @@ pub enum Unchangeable {
     Unsupported {
         /// Why.
         reason: String,
-        /// Whether that was changed outside, where its annotations can be read.
+        /// The cause of the difference, where its annotations can be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
     },
-    /// It may have a secret, which no answer shows: a replace without the value would remove it.
+    /// It may have a secret, which responses do not show: a replace without the value would remove it.
     Secret {
         /// Where.
         path: String,
     },
-    /// The service takes no object without a secret that its definition leaves out, and none is live.
+    /// The service requires a secret that the definition leaves out, and none is live.
     SecretMissing {
         /// Where.
         path: String,
     },
-    /// Every write contains a value that no answer shows, such as a secret, and no definition has the one that was applied.
+    /// Every write contains a hidden value, such as a secret, and no definition has the one that was applied.
     Unapplied {
         /// Where.
         path: String,
     },
-    /// It had a value that no answer shows, such as a secret, and that is not known any more: it cannot be as it was.
+    /// It had a hidden value, such as a secret, that is no longer known, so it cannot be restored.
     SecretBefore {
         /// Where.
         path: String,
     },
-    /// A field that no replace can change.
+    /// A field that a replace cannot change.
     Immutable {
-        /// Which.
+        /// Its path.
         path: String,
     },
     /// A field that the model does not know may be the chosen option of a group.
@@ -171,33 +170,33 @@ pub enum Unchangeable {
         /// Its path.
         path: String,
     },
-    /// Another stack of the repository may define the object that would go, and cannot be read.
+    /// Another stack of the repository may define the object to delete, and cannot be read.
     DefinersUnknown {
         /// Why.
         reason: String,
     },
-    /// The referrers of an object that would go could not be read.
+    /// The referrers of the object to delete could not be read.
     ReferrersUnknown {
         /// Why.
         reason: String,
     },
 }
 
-/// A reference because of which a change is not made.
+/// A reference that blocks a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum BrokenReference {
     /// Its target is neither defined nor live.
     Missing(WrittenReference),
-    /// A definition still refers to the object that would go.
+    /// A definition still refers to the object to delete.
     Deleted(WrittenReference),
-    /// Each of these refers to the next, and the last to the first: none can be created first.
+    /// Each of these refers to the next, and the last to the first, so none of them can be created first.
     Circle(Vec<WrittenReference>),
-    /// Each of these refers to the next, and the last to the first: none can be deleted first.
+    /// Each of these refers to the next, and the last to the first, so none of them can be deleted first.
     LiveCircle(Vec<WrittenReference>),
-    /// The create of its target is left out by a filter, or blocked.
+    /// The create of its target is blocked, or a filter leaves it out.
     LeftOut(WrittenReference),
-    /// The list that its target would be in could not be read.
+    /// The list of its target could not be read.
     Unread(WrittenReference),
 }
 
@@ -207,14 +206,14 @@ pub enum BrokenReference {
 pub struct WrittenReference {
     /// The object that refers.
     pub by: Key,
-    /// Where, such as `spec.origin_pools[0].pool`.
+    /// The path of the reference, such as `spec.origin_pools[0].pool`.
     pub path: String,
     /// The object that it refers to.
     pub target: Key,
 }
 
 impl BrokenReference {
-    /// Whether the definitions are wrong: nothing of them is applied.
+    /// Whether the definitions are wrong, so that none of them is applied.
     pub fn is_error(&self) -> bool {
         match self {
             BrokenReference::Missing(_)

@@ -1,5 +1,4 @@
-//! Builds a plan list by list, each when its read arrives. What is done with the objects of one is
-//! in `namespace`.
+//! Builds a plan list by list, each when its read arrives. `namespace` plans the objects of one list.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,23 +8,23 @@ use super::{MatchedFilters, NamedCommits, Note, Plan, PlanInput, ScopeRead, Scop
 use crate::kind::KindName;
 use crate::model::{Definition, Key, ListRead, Live, LiveItem, Namespace, Scope};
 
-/// Decides what will be done, and adds it to `plan`, which has its service, stack, settings and source.
+/// Computes the changes and adds them to `plan`, which already has its service, stack, settings and source.
 ///
 /// # Guarantees
-/// - Nothing at all is planned for a kind in a namespace whose list is unknown.
+/// - No change is planned for a kind in a namespace whose list is unknown.
 /// - A delete is planned only for a stack, in a namespace that its configuration lists, of an object
 ///   whose annotations name the stack and prove that they were written for its key (or, with
 ///   `prune: all`, of one that no other stack owns).
-/// - Filters choose among the changes; they never make one.
-/// - What a create or replace refers to is live or created by the same plan, as far as its list was read.
-/// - The same input gives the same plan, whatever order files and items came in.
+/// - Filters select changes; they never add one.
+/// - The targets of a create or replace are live or created by the same plan, where their list was read.
+/// - The same input gives the same plan, in whatever order files and items arrive.
 ///
 /// # Assumptions
-/// Definitions are valid, and every namespace and kind that a definition has was asked for.
+/// Definitions are valid, and the lists of all their namespaces and kinds were requested.
 ///
 /// # Caveats
-/// Who refers to an endpoint that would go is not in a list: see [`Plan::refer`]. Whether a missing
-/// object was ever applied is neither: see [`Plan::judge_missing`].
+/// Lists contain neither the referrers of an object to delete (see [`Plan::refer`]) nor whether a missing
+/// object was ever applied (see [`Plan::judge_missing`]).
 pub fn arrange(plan: Plan, input: PlanInput<'_>, live: &Live) -> Plan {
     let mut arrangement = PlanBuilder::new(plan, input);
     for (scope, read) in &live.lists {
@@ -34,8 +33,8 @@ pub fn arrange(plan: Plan, input: PlanInput<'_>, live: &Live) -> Plan {
     arrangement.finish(live.requests)
 }
 
-/// A plan that is made list by list, in any order, so that none has to be kept longer than
-/// its turn takes. See [`arrange`].
+/// Builds a plan list by list, in any order, so that each list can be dropped after its turn. See
+/// [`arrange`].
 pub struct PlanBuilder<'f> {
     input: PlanInput<'f>,
     definitions: HashMap<(&'f Namespace, KindName), Vec<&'f Definition>>,
@@ -43,12 +42,12 @@ pub struct PlanBuilder<'f> {
     commits: NamedCommits,
     by_digest: KeysByDigest<'f>,
     matched: MatchedFilters,
-    /// The keys of all lists. Nothing, where no kind but endpoint is read: nothing that one refers to is known then.
+    /// The keys of all lists; `None` where only endpoints are read, because the targets of references are then unknown.
     live: Option<BTreeSet<Key>>,
 }
 
 impl<'f> PlanBuilder<'f> {
-    /// A builder of `plan`, which is over nothing yet.
+    /// A builder of `plan`, which has no lists yet.
     pub fn new(plan: Plan, input: PlanInput<'f>) -> Self {
         let mut definitions: HashMap<_, Vec<_>> = HashMap::new();
         for (key, definition) in &input.desired.definitions {
@@ -60,7 +59,7 @@ impl<'f> PlanBuilder<'f> {
         Self { input, definitions, plan, commits, by_digest, matched, live }
     }
 
-    /// Takes in what a list contains.
+    /// Adds a list.
     pub fn take(&mut self, scope: &Scope, read: &ListRead) {
         self.matched.add_namespaces([&scope.namespace]);
         let wanted = self.definitions.get(&(&scope.namespace, scope.kind)).map_or(&[][..], Vec::as_slice);
@@ -81,7 +80,7 @@ impl<'f> PlanBuilder<'f> {
         }
     }
 
-    /// Notes which filters match something of a list.
+    /// Records which filters match an object of a list.
     fn note_matches(&mut self, scope: &Scope, items: &BTreeMap<Key, LiveItem>) {
         let PlanInput { selection, desired, .. } = self.input;
         for definition in self.definitions.get(&(&scope.namespace, scope.kind)).into_iter().flatten() {
@@ -93,8 +92,8 @@ impl<'f> PlanBuilder<'f> {
         }
     }
 
-    /// What the filters matched of what was taken in; nothing where a list that they may reach is unknown, or is not
-    /// among those taken in.
+    /// What the filters matched in the lists so far; `None` where a list that they may reach is unknown, or was not
+    /// added.
     pub fn matched(&self) -> Option<&MatchedFilters> {
         let PlanInput { selection, desired, .. } = self.input;
         let known = |scope: &Scope| match self.plan.scope.get(scope) {
@@ -116,7 +115,7 @@ impl<'f> PlanBuilder<'f> {
         &self.commits
     }
 
-    /// The plan, for which so many lists were asked for.
+    /// The finished plan, which took this number of list requests.
     pub fn finish(self, requests: u64) -> Plan {
         let mut plan = self.plan;
         plan.source.requests = requests;
@@ -132,7 +131,7 @@ impl<'f> PlanBuilder<'f> {
     }
 }
 
-/// The namespaces in which nothing is live, by complete lists.
+/// The namespaces without live objects, where all their lists are complete.
 fn empty_namespaces(plan: &Plan) -> BTreeSet<Namespace> {
     let is_empty = |state: &ScopeState| matches!(state.read, ScopeRead::Complete { live: 0, .. });
     let (empty, others): (Vec<_>, Vec<_>) = plan.scope.iter().partition(|(_, state)| is_empty(state));

@@ -1,4 +1,4 @@
-//! The changes of a plan: what is done to one endpoint, field by field, with the cause of each difference and
+//! The changes of a plan: what is done to one object, field by field, with the cause of each difference and
 //! the state that the plan read.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,25 +15,25 @@ use crate::model::{
     SourceLocation, Spec, WrittenFor, words,
 };
 
-/// One endpoint that is created, replaced, created anew, deleted or annotated.
+/// One object that is created, replaced, recreated, deleted or annotated.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// Which endpoint.
+    /// Which object.
     pub key: Key,
     /// What is done.
     pub action: Action,
-    /// The ownership annotations that are written, `None` where they stay as they are.
+    /// The ownership annotations to write; `None` where they stay unchanged.
     pub ownership: Option<OwnershipAnnotations>,
-    /// The units of its definition of which no answer shows all, such as secrets: every write has all of them.
+    /// The units of its definition with hidden values, such as secrets: every write contains all of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, Json>,
-    /// Why a whole object is created or deleted, and nothing in a rollback, which undoes what its run did; a replace has
+    /// Why a whole object is created or deleted; `None` in a rollback, which undoes what its run did. A replace has
     /// causes per field.
     pub cause: Option<Cause>,
-    /// Whose change the whole object is (`plan --base`).
+    /// The attribution of the whole object (`plan --base`).
     pub attribution: Option<Attribution>,
-    /// As a whole it is behind the base, and the working tree changed it as well.
+    /// The whole object is behind the base, and the working tree changed it as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changed_here: bool,
     /// Where the definition is.
@@ -45,26 +45,26 @@ pub struct Change {
     pub applied_in: Option<String>,
 }
 
-/// What is done to one endpoint. What cannot be is not writable: a create has no before-image.
+/// What is done to one object. Impossible states cannot be expressed: a create has no before-image.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
     /// It is created.
     Create {
-        /// The endpoint as defined, without ownership annotations.
+        /// The object as defined, without ownership annotations.
         wanted: Object,
     },
     /// Some of its fields change.
     Replace {
         /// The fields, in the order of [`Field`].
         fields: Vec<FieldChange>,
-        /// The live object was not ours and becomes so.
+        /// The live object did not belong to the stack and now does.
         #[serde(default)]
         adopts: bool,
         /// The object as it was read.
         before: BeforeImage,
     },
-    /// It is deleted and created again as it was but for some fields, of which one cannot change in any other way.
+    /// It is deleted and created again with changed fields, because a replace cannot change one of them.
     Recreate {
         /// The fields, in the order of [`Field`].
         fields: Vec<FieldChange>,
@@ -80,7 +80,7 @@ pub enum Action {
     Delete {
         /// The object as it was read.
         before: BeforeImage,
-        /// Who refers to it, from the GET that each planned delete takes.
+        /// The objects that refer to it, from the GET that precedes each planned delete.
         #[serde(default)]
         referrers: Vec<RelatedObject>,
     },
@@ -118,7 +118,7 @@ pub struct BeforeImage {
     pub uid: String,
     /// Its version, where the read carried one.
     pub resource_version: Option<String>,
-    /// The endpoint in canonical form, with all its annotations.
+    /// The object in canonical form, with all its annotations.
     pub endpoint: Object,
     /// Who created it.
     pub creator: Option<String>,
@@ -135,34 +135,34 @@ pub struct BeforeImage {
 pub struct FieldChange {
     /// Which field.
     pub field: Field,
-    /// The live value; `null` is absence.
+    /// The live value; `null` means absent.
     pub before: Json,
-    /// The wanted value; `null` is absence.
+    /// The wanted value; `null` means absent.
     pub after: Json,
     /// Why they differ.
     pub cause: Cause,
-    /// Whose change it is (`plan --base`).
+    /// Its attribution (`plan --base`).
     pub attribution: Option<Attribution>,
     /// It is behind the base, and the working tree changed it as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changed_here: bool,
     /// Where the definition sets it.
     pub place: Option<SourceLocation>,
-    /// Where it sets the values in it that differ, by the paths that reports have; no saved plan has them.
+    /// Where the definition sets the differing values in it, by their paths in reports; saved plans do not have them.
     #[serde(skip)]
     pub places: BTreeMap<String, SourceLocation>,
 }
 
-/// Where the files set what changes.
+/// Where files set the values that change.
 #[derive(Debug, Default)]
 pub struct ChangePlaces {
     /// The object, or a field of it.
     pub whole: Option<SourceLocation>,
-    /// The values in a field that differ.
+    /// The differing values in a field.
     pub values: BTreeMap<String, SourceLocation>,
 }
 
-/// Whose change a difference is, judged against a base branch.
+/// The origin of a difference, judged against a base branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Attribution {
@@ -170,7 +170,7 @@ pub enum Attribution {
     ThisChange,
     /// The base has it and it is not applied yet.
     PendingOnBase,
-    /// Someone changed live.
+    /// Live was changed outside of trueup.
     Drift,
     /// The base moved on: applying would revert merged work.
     BehindBase,
@@ -194,12 +194,12 @@ pub struct Commit {
 }
 
 impl FieldChange {
-    /// Whether it removes what no answer shows.
+    /// Whether it removes a value that responses do not show.
     pub fn is_unseen(&self) -> bool {
         self.before.is_null() && self.after.is_null()
     }
 
-    /// A field that changes, of which nothing more is known yet.
+    /// A changed field without attribution and places.
     pub fn new(field: Field, before: Json, after: Json, cause: Cause) -> Self {
         Self {
             field,
@@ -229,7 +229,7 @@ impl Change {
         }
     }
 
-    /// Whether the live object was not ours and becomes so.
+    /// Whether the live object did not belong to the stack and now does.
     pub fn adopts(&self) -> bool {
         match &self.action {
             Action::Replace { adopts, .. } => *adopts,
@@ -241,17 +241,17 @@ impl Change {
         }
     }
 
-    /// The stack that loses the object by this change, and the one that gets it.
+    /// The stack that loses the object by this change, and the stack that gets it.
     pub fn transfer(&self) -> Option<(&str, &str)> {
         Some((self.taken_from()?, self.ownership.as_ref()?.stack.as_ref()?))
     }
 
-    /// Whether it passes its object to another stack and does nothing else.
+    /// Whether it only transfers its object to another stack.
     pub(super) fn only_passes(&self) -> bool {
         self.action.kind() == ActionKind::Annotate && self.transfer().is_some()
     }
 
-    /// A change of which nothing more is known yet.
+    /// A change with only a key and an action.
     pub fn new(key: Key, action: Action) -> Self {
         Self {
             key,
@@ -275,7 +275,7 @@ impl Change {
         }
     }
 
-    /// The endpoint that this change makes of `base` in `run`, ownership annotations included.
+    /// The object that results from this change of `base` in `run`, including ownership annotations.
     ///
     /// # Errors
     /// The fields do not make an endpoint: the plan was written by hand.
@@ -293,8 +293,8 @@ impl Change {
         Ok(endpoint)
     }
 
-    /// What the service wrote from the units that change: it would be sent back as it was. What the ownership annotations show
-    /// to be defined so stays; without them, so does the mirror of a unit that goes.
+    /// The values that the service derived from units that change, and that a write would send back unchanged. Values
+    /// that are defined, by the ownership annotations, do not count; without those, nor do mirrors of removed units.
     pub fn old_mirrors(&self) -> Vec<(&'static str, Json)> {
         let (spec, base) = (self.key.kind.message(), self.action.object());
         let has_mirrors = spec.fields.iter().any(|field| field.mirrors.is_some());
@@ -323,15 +323,15 @@ impl Change {
         !self.provides(place) && !is_kept()
     }
 
-    /// The place of a secret without which the service does not take what this change writes, and that its definition leaves
-    /// out. Of a replace it counts where it is in a unit that changes; what [`Change::lost_secret`] names is live.
+    /// The place of a secret that the service requires and the definition leaves out. In a replace, only units that
+    /// change count. Unlike [`Change::lost_secret`], this is not about live secrets.
     pub(super) fn missing_secret(&self, after: &Object) -> Option<String> {
         let spec = self.key.kind.message();
         let places = || kind::sealed::missing(spec, &after.spec.json());
         spec.hides().then(places)?.into_iter().find(|place| self.writes_secret(place))
     }
 
-    /// Whether this change writes what is around the place of a secret, and may write the secret.
+    /// Whether this change writes the unit around the place of a secret, and can write the secret.
     pub(super) fn writes_secret(&self, place: &str) -> bool {
         let spec = self.key.kind.message();
         let is_listed = |unit: &str| self.fields().iter().any(|change| change.field.unit() == Some(unit));
@@ -342,8 +342,8 @@ impl Change {
         }
     }
 
-    /// A unit that a write of this change contains although it is not part of it, because no answer shows all of it, and that is
-    /// not what was applied: it would be changed. Nothing where it is not known what was applied.
+    /// A unit that this change does not list but would alter: a write contains it because responses do not show all of
+    /// it, and it differs from what was applied. `None` where the applied values are unknown.
     pub fn unapplied(&self) -> Option<String> {
         let before = self.action.before().filter(|_| self.action.kind() != ActionKind::Delete)?;
         let live = &before.endpoint;
@@ -352,7 +352,7 @@ impl Change {
         let spec = Spec::written(self.key.kind, Json::Object(serde_json::Map::new())).ok()?;
         let mut written = Object { spec, ..live.clone() };
         for (unit, value) in &self.secrets {
-            // A unit as the definition has it is one that the object can have.
+            // The units of a definition are valid, so this cannot fail.
             let _ = Field::of_unit(unit).assign(&mut written, &Json::Null, value);
         }
         let options = CompareOptions { applied: Some(&applied), ignored: &[], strict: false };
@@ -363,13 +363,13 @@ impl Change {
         other.or_else(|| reset().map(|field| field.to_string()))
     }
 
-    /// The units that a write of this change contains although it is not part of them.
+    /// The units that a write of this change contains although the change does not list them.
     pub(super) fn unlisted(&self) -> impl Iterator<Item = &String> {
         let is_listed = |unit: &str| self.fields().iter().any(|change| change.field.unit() == Some(unit));
         self.secrets.keys().filter(move |unit| !is_listed(unit))
     }
 
-    /// Whether a write of this change leaves no secret behind at this place of the live object.
+    /// Whether a write of this change does not lose the secret at this place of the live object.
     pub(super) fn provides(&self, place: &str) -> bool {
         let spec = self.key.kind.message();
         let unit = unit_at(spec, place);
@@ -380,7 +380,7 @@ impl Change {
         };
         match self.secrets.get(unit).or(field).or(created.as_ref()) {
             None => false,
-            // The whole unit goes.
+            // The whole unit is removed.
             Some(Json::Null) => true,
             Some(value) => kind::sealed::provides(spec, kind::keys_of(spec, unit, value), place),
         }
@@ -396,12 +396,12 @@ impl Change {
         units.flat_map(|keys| kind::sealed::digests(spec, keys)).collect()
     }
 
-    /// The ownership annotations that `run` writes with this change (`None`: takes away).
+    /// The ownership annotations that `run` writes with this change (`None`: removes).
     pub fn ownership_values(&self, run: &str) -> impl Iterator<Item = (Field, Option<String>)> {
         self.ownership.iter().flat_map(move |ownership| ownership.annotations(run))
     }
 
-    /// Whether it names this label or annotation, itself or by what it says was applied.
+    /// Whether it writes this label or annotation, or its ownership annotations record that one.
     pub fn names(&self, field: &Field) -> bool {
         let ownership = self.ownership.as_ref();
         let applied = ownership.and_then(|ownership| AppliedFields::read(ownership.applied.as_deref()?));
@@ -422,11 +422,11 @@ impl Change {
 }
 
 impl Plan {
-    /// Lets every ownership annotation that this plan writes name `commit`: the one that its apply applies
-    /// whole.
+    /// Records `commit` in every ownership annotation that this plan writes: the commit that its apply applies
+    /// completely.
     ///
-    /// A plan that is narrowed by a filter, or of a directory with changes that are not committed, has
-    /// none: what it writes keeps the commit that it names already.
+    /// Not called for a plan that is narrowed by a filter, or of a directory with uncommitted changes: its
+    /// annotations keep the commits that they have already.
     pub fn stamp(&mut self, commit: &str) {
         let blocked = self.blocked.iter_mut().filter_map(|entry| entry.change.as_mut());
         for ownership in self.changes.iter_mut().chain(blocked).filter_map(|change| change.ownership.as_mut()) {
@@ -438,7 +438,7 @@ impl Plan {
 }
 
 impl Action {
-    /// Whether it deletes the object, for good or to create it anew.
+    /// Whether it deletes the object, for good or to recreate it.
     pub fn deletes(&self) -> bool {
         matches!(self, Action::Delete { .. } | Action::Recreate { .. })
     }
@@ -454,7 +454,7 @@ impl Action {
         }
     }
 
-    /// The object that it creates, or else as it was read.
+    /// The object that it creates, else the object as it was read.
     pub fn object(&self) -> &Object {
         match self {
             Action::Create { wanted } => wanted,
@@ -483,7 +483,7 @@ fn unit_at<'p>(spec: &Message, place: &'p str) -> &'p str {
 }
 
 impl BeforeImage {
-    /// A live object as a plan sees it.
+    /// The before-image of a live object.
     pub fn of(live: &LiveObject) -> Self {
         Self {
             uid: live.uid.clone(),
@@ -495,7 +495,7 @@ impl BeforeImage {
         }
     }
 
-    /// Where it may have a secret. Earlier versions recorded no places: the canonical form shows most of them.
+    /// Where it may have a secret. Earlier versions recorded no places, but the canonical form shows most of them.
     pub(super) fn secret_places(&self) -> BTreeSet<String> {
         let spec = &self.endpoint.spec;
         let shown = kind::sealed::places(spec.kind().message(), &spec.json());

@@ -12,31 +12,31 @@ use crate::model::{Field, Json, Object};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Conflict {
-    /// In one fragment: changed by someone else, deleted, re-created, being deleted.
+    /// As a fragment: changed outside, deleted, re-created, being deleted.
     pub reason: String,
-    /// Our own write may have been made and overwritten.
+    /// The run's own write may have taken effect and been overwritten.
     #[serde(default)]
     pub ours_may_be_lost: bool,
-    /// The fields that moved or are wanted.
+    /// The fields that changed outside or that the plan changes.
     pub fields: Vec<ThreeWay>,
 }
 
-/// One field, three ways; `null` is absence.
+/// Three values of one field; `null` means absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreeWay {
     /// Which field.
     pub field: Field,
-    /// When the plan was made.
+    /// The value when the plan was made.
     pub planned: Json,
-    /// Now.
+    /// The live value now.
     pub now: Json,
-    /// What the plan wants.
+    /// The value that the plan wants.
     pub wanted: Json,
 }
 
 impl Conflict {
-    /// A conflict over `fields`, with their values as planned, as they are now and as wanted.
+    /// A conflict over `fields`, with the values of the planned, the live and the wanted object.
     pub fn new(reason: &str, fields: BTreeSet<Field>, [planned, now, wanted]: [Option<&Object>; 3]) -> Self {
         let value = |field: &Field, endpoint: Option<&Object>| endpoint.map_or(Json::Null, |e| field.value(e));
         let fields = fields

@@ -1,5 +1,5 @@
-//! What a person allowed by name, as a plan records it: which consents an apply of it needs, computed
-//! from the changes themselves, and which of them were given when the plan was made.
+//! The consents of a plan: which ones its apply needs, computed from the changes themselves, and which of
+//! them were given by name when the plan was made.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,25 +18,25 @@ use crate::model::policy::{KeyAllowance, Prune};
 pub struct RecordedConsent {
     /// As `--allow` takes it: `mass-change`, `protected=shop/cart`.
     pub name: String,
-    /// Who gave it, as the machine or the pipeline says. The digest does not cover it.
+    /// The user who gave it, as the machine or the pipeline names that user. The digest does not cover it.
     pub by: Option<String>,
-    /// It was given to the apply of a saved plan or to a resume; the digest of the plan does not cover it.
+    /// It was given to the apply of a saved plan or to a resume, so the digest of the plan does not cover it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_apply: bool,
 }
 
 impl Plan {
-    /// Records which of `allow` an apply of this plan needs, given by `by`. What it does not need is
-    /// not recorded, so that a consent that changes nothing does not change the digest.
+    /// Records the consents in `allow` that an apply of this plan needs, given by `by`. Others are not
+    /// recorded, so that a consent without an effect does not change the digest.
     pub fn consent(&mut self, allow: &Allowances, by: Option<&str>) {
         self.allowed = self.given(allow, by, &RunLimits::whole(self)).collect();
     }
 
-    /// Records, in a plan that was read, the guards within the limits of its apply and, beside the consents that it has, those
-    /// that the apply is given.
+    /// Records, in a plan from a file, the guards within the limits of its apply, and adds the consents that the apply
+    /// is given.
     pub fn consent_to_apply(&mut self, allow: &Allowances, by: Option<&str>, limits: &RunLimits) {
         self.guards = guard::hits(self, limits);
-        // Those of an earlier apply count for nothing.
+        // Consents of an earlier apply do not count.
         self.allowed.retain(|recorded| !recorded.at_apply);
         let given = self.given(allow, by, limits).map(|one| RecordedConsent { at_apply: true, ..one });
         let mut given: Vec<_> = given.collect();
@@ -59,12 +59,12 @@ impl Plan {
         names.into_iter().map(move |name| RecordedConsent { name, by: by.clone(), at_apply: false })
     }
 
-    /// The consents that the plan records. A text that names nothing allows nothing.
+    /// The consents that the plan records. An unknown text allows nothing.
     pub fn consents(&self) -> Allowances {
         Self::allowances(self.allowed.iter())
     }
 
-    /// Those of them that its digest covers.
+    /// The recorded consents that its digest covers.
     pub(super) fn reviewed_consents(&self) -> Allowances {
         Self::allowances(self.allowed.iter().filter(|allowed| !allowed.at_apply))
     }
@@ -72,32 +72,32 @@ impl Plan {
     fn allowances<'a>(recorded: impl Iterator<Item = &'a RecordedConsent>) -> Allowances {
         let mut allow = Allowances::default();
         for allowed in recorded {
-            // What cannot be read allows nothing, and the guard that it was meant for refuses.
+            // An unknown consent allows nothing, so the guard that it was meant for refuses.
             let _ = allow.add(&allowed.name);
         }
         allow
     }
 
-    /// The guards for which an apply of this plan, as it is, would be refused.
+    /// The guards that refuse an apply of this plan with its recorded consents.
     pub fn refused(&self) -> Vec<&GuardHit> {
         let allow = self.consents();
         self.guards.iter().filter(|guard| !allow.guard(guard.name)).collect()
     }
 
-    /// Whether an apply of this plan, as it is, would send nothing: a guard is not allowed, or
+    /// Whether an apply of this plan with its recorded consents would send nothing: a guard is not allowed, or
     /// everything is blocked.
     pub fn is_refused(&self) -> bool {
         !self.refused().is_empty() || (self.changes.is_empty() && !self.blocked.is_empty())
     }
 
-    /// Whether an apply of this plan can be allowed: each of its lists was read, and it reverts no merged work.
+    /// Whether an apply of this plan can be allowed: all its lists were read, and it does not revert merged work.
     pub fn can_be_allowed(&self) -> bool {
         self.unknown().next().is_none() && self.refused().iter().all(|guard| guard.name != GuardName::BehindBase)
     }
 
-    /// The consents that the rollback of a run of this plan needs: what the run leaves to another stack is of that then.
+    /// The consents that a rollback of a run of this plan needs, because the run leaves objects to another stack.
     pub fn undo_consents(&self) -> BTreeSet<String> {
-        /// Keys that are named one by one.
+        /// The most keys that are named one by one.
         const NAMED: usize = 4;
         let is_left = |change: &&Change| change.owner_after().is_some_and(|owner| Some(owner) != self.stack.as_deref());
         let left: Vec<&Change> = self.changes.iter().filter(is_left).collect();
@@ -108,7 +108,7 @@ impl Plan {
         }
     }
 
-    /// Who gave the consent to a guard, where the plan records one.
+    /// The consent to a guard, where the plan records one.
     pub fn allowed(&self, guard: &GuardHit) -> Option<&RecordedConsent> {
         self.allowed.iter().find(|allowed| allowed.name == guard.name.as_str())
     }
@@ -125,7 +125,7 @@ impl Plan {
     }
 }
 
-/// What a change of `plan` needs a consent of its own to within these limits, by what its before-image says.
+/// The consents that a single change of `plan` needs within these limits, by its before-image.
 fn needed(plan: &Plan, change: &Change, limits: &RunLimits) -> impl Iterator<Item = KeyAllowance> + use<> {
     let ownership = change.action.before().and_then(|before| Ownership::read(&before.endpoint.annotations));
     let owner = Owner::of(ownership.as_ref(), &change.key, plan.stack.as_deref());

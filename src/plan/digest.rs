@@ -1,5 +1,5 @@
-//! The digest of a plan: a hash of what the plan does and against what. It approves exactly the plan that was
-//! reviewed.
+//! The digest of a plan: a hash of what the plan does and of the state it was made for. It approves exactly the
+//! plan that was reviewed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +17,12 @@ use crate::model::{
     APPLIED, Field, Json, Key, Layout, Object, Ownership, RUN_PENDING, RelatedObject, RunId, Scope, displayed,
 };
 
-/// Hex digits that a person gives at least, and that reports show: 128 bits. Who can make two plans
-/// with the same digits can have one reviewed and the other applied; with 64 bits that takes minutes.
+/// The fewest hex digits that a user has to give, and that reports show: 128 bits. An attacker who can make two
+/// plans with the same digits can have one reviewed and the other applied; with 64 bits that takes minutes.
 const SHOWN: usize = 32;
 
-/// The digest of what a plan will do and against what. Places, causes, commits, times, versions and
-/// runs are not part of it: two plans with one digest do the same.
+/// The digest of what a plan will do and of the state it was made for. Places, causes, commits, times, versions
+/// and runs are not part of it: two plans with the same digest do the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest(String);
 
@@ -30,13 +30,13 @@ impl Digest {
     /// The fewest hex digits that name a digest.
     pub const LEAST: usize = SHOWN;
 
-    /// The digest of several plans in this order, and that of the same plans before anybody allowed anything.
+    /// The digest of several plans in this order, and the digest of these plans without their consents.
     pub fn of_all<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> (Self, Self) {
         let (whole, without): (Vec<Self>, Vec<Self>) = plans.into_iter().map(Plan::digests).unzip();
         (Self::over(whole.into_iter()), Self::over(without.into_iter()))
     }
 
-    /// The digest over several.
+    /// The digest of several digests.
     fn over(digests: impl Iterator<Item = Digest>) -> Self {
         let all = digests.fold(Sha256::new(), |all, digest| all.chain_update(digest.full()).chain_update("\n"));
         Self(HEXLOWER.encode(&all.finalize()))
@@ -62,7 +62,7 @@ impl Digest {
 
 displayed!(Digest, |digest| "{}", digest.short());
 
-/// What the digest covers beside the changes, as canonical JSON.
+/// What the digest covers besides the changes, as canonical JSON.
 #[derive(Serialize)]
 struct Covered<'p> {
     base_url: &'p str,
@@ -73,13 +73,13 @@ struct Covered<'p> {
     undone: Option<&'p RunId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     handed_over: Option<(&'p str, &'p str)>,
-    /// What is blocked and counts for a guard.
+    /// The blocked objects that count for a guard.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     staying: BTreeSet<&'p Key>,
 }
 
-/// Key, action, what is wanted, the before-image, the ownership annotations, who refers to what goes, and
-/// what is behind the base.
+/// Key, action, wanted values, before-image, ownership annotations, referrers of a delete, fields behind the
+/// base, and units with secrets.
 #[derive(Serialize)]
 struct Covering<'p>(
     &'p Key,
@@ -101,17 +101,17 @@ enum Wanted<'p> {
 }
 
 impl Plan {
-    /// The digest of this plan, the consents that it records included.
+    /// The digest of this plan, including the consents that it records.
     pub fn digest(&self) -> Digest {
         self.digests().0
     }
 
-    /// The digest of this plan before anybody allowed anything.
+    /// The digest of this plan without its consents.
     pub fn digest_without_consents(&self) -> Digest {
         self.digests().1
     }
 
-    /// The one and the other.
+    /// Both digests.
     pub(super) fn digests(&self) -> (Digest, Digest) {
         let covered = Covered {
             base_url: &self.service.base_url,
@@ -157,13 +157,13 @@ fn covering(change: &Change) -> Covering<'_> {
         Action::Annotate { .. } | Action::Delete { .. } => Wanted::Nothing,
     };
     let before = change.action.before().map(|before| (before.uid.as_str(), image(&before.endpoint)));
-    // Who is named here was allowed: an apply deletes although they refer to the object.
+    // Referrers were allowed by name: an apply deletes the object although they refer to it.
     let mut referrers: Vec<&RelatedObject> = match &change.action {
         Action::Delete { referrers, .. } => referrers.iter().collect(),
         _ => Vec::new(),
     };
     referrers.sort();
-    // What is behind the base was refused, or allowed by name: more of it is another plan.
+    // Fields behind the base were refused, or allowed by name: with more of them, it is a different plan.
     let behind = change.is_behind_base().then(|| {
         let fields = change.fields().iter().filter(|field| field.attribution == Some(Attribution::BehindBase));
         fields.map(|field| &field.field).collect()
@@ -172,8 +172,8 @@ fn covering(change: &Change) -> Covering<'_> {
     Covering(&change.key, change.action.kind(), wanted, before, ownership, referrers, behind, &change.secrets)
 }
 
-/// The before-image without the run and the commit in its ownership annotations: who wrote the same last does
-/// not matter.
+/// The before-image without the run and the commit in its ownership annotations: which run wrote the same values
+/// last does not matter.
 fn image(endpoint: &Object) -> Object {
     let mut image = endpoint.clone();
     if let Some(mut applied) =

@@ -1,4 +1,4 @@
-//! The guards: limits on how much of a namespace, and of one kind in it, one plan may change. A guard refuses the apply
+//! The guards: limits on how much of a namespace, and of a kind in it, one plan may change. A guard refuses the apply
 //! until it is allowed by its name.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,26 +18,26 @@ use crate::model::{Key, Namespace, Scope};
 pub struct GuardHit {
     /// Which guard.
     pub name: GuardName,
-    /// The namespace it speaks of; the whole plan where there is none.
+    /// The namespace that it is about; without one, the whole plan.
     pub namespace: Option<Namespace>,
-    /// The kinds that it counts; none where those are endpoints alone.
+    /// The kinds that it counts; empty where it counts only endpoints.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub kinds: BTreeSet<KindName>,
-    /// Objects that it is about: deleted or replaced, or fields behind the base.
+    /// The number of objects that it is about: deleted, replaced, or with fields behind the base.
     pub count: usize,
-    /// Out of so many.
+    /// The number of objects that `count` is a part of.
     pub of: usize,
     /// The share allowed, in per cent, where there is one.
     pub allowed_percent: Option<u8>,
 }
 
 impl GuardHit {
-    /// The share in per cent, rounded up: it reads as more than what is allowed.
+    /// The share in per cent, rounded up, so that it is shown as more than the allowed share.
     pub fn percent(&self) -> usize {
         (self.count * 100).div_ceil(self.of.max(1))
     }
 
-    /// What it counts: the kind, where that is one and not endpoint, and the word for one of them.
+    /// What it counts: the kind, if there is only one and it is not endpoint, and the noun for one object.
     pub fn noun(&self) -> (Option<&'static str>, &'static str) {
         let mut kinds = self.kinds.iter();
         match (kinds.next(), kinds.next()) {
@@ -68,33 +68,33 @@ impl fmt::Display for GuardHit {
     }
 }
 
-/// What decides beside the changes of a plan whether they are made.
+/// What decides, besides the changes of a plan, whether they are made.
 #[derive(Debug, Clone)]
 pub struct RunLimits {
     /// The settings in force.
     pub safeguards: Safeguards,
-    /// What can be counted at most of a kind in a namespace, by a fresh read, where no digest proves what a file says.
+    /// The upper bounds for the counts in a plan file that no digest proves, from a new read.
     pub counts: BTreeMap<Scope, Counts>,
 }
 
 impl RunLimits {
-    /// A plan that this call made, or that its digest vouches for, is taken as it is.
+    /// The limits for a plan that this call made, or that its digest proves: its own settings and counts.
     pub fn whole(plan: &Plan) -> Self {
         Self { safeguards: plan.settings.safeguards.clone(), counts: BTreeMap::new() }
     }
 }
 
-/// What shares of a kind in a namespace are counted of.
+/// The totals of a kind in a namespace that shares are computed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// For `mass-change`.
+    /// The total for `mass-change`.
     pub owned: usize,
-    /// For `empty-namespace`.
+    /// The total for `empty-namespace`.
     pub removable: usize,
 }
 
-/// The guards of a plan, the whole plan's last. They are computed from the changes and
-/// counts; what the plan itself lists is not read.
+/// The guards of a plan, with those of the whole plan last. They are computed from the changes and
+/// counts; the guards that the plan lists are not used.
 pub(super) fn hits(plan: &Plan, limits: &RunLimits) -> Vec<GuardHit> {
     let settings = limits.safeguards.guards;
     let mut namespaces: BTreeMap<&Namespace, BTreeMap<KindName, ChangeShare>> = BTreeMap::new();
@@ -124,13 +124,13 @@ pub(super) fn hits(plan: &Plan, limits: &RunLimits) -> Vec<GuardHit> {
     let mut guards = Vec::new();
     for (namespace, kinds) in &namespaces {
         let all = ChangeShare::sum(kinds.values());
-        // Of a kind is said only what is not said of the whole namespace.
+        // A kind is reported only where the whole namespace is not.
         let of_kinds = |hit: &dyn Fn(&ChangeShare) -> Option<GuardHit>| -> Vec<GuardHit> {
             kinds.values().filter(|_| all.kinds.len() > 1).filter_map(hit).collect()
         };
         let mass =
             all.mass_change(settings).map_or_else(|| of_kinds(&|kind| kind.mass_change(settings)), |hit| vec![hit]);
-        // A rollback reads no kinds beside those that its run wrote.
+        // A rollback reads only the kinds that its run wrote.
         let is_part = plan.undone().is_some() && !kinds.contains_key(&KindName::ENDPOINT);
         let least = if is_part { LEAST_OF_KIND } else { 1 };
         let emptied = all.emptied(least).map_or_else(|| of_kinds(&|kind| kind.emptied(LEAST_OF_KIND)), |hit| vec![hit]);
@@ -144,8 +144,8 @@ pub(super) fn hits(plan: &Plan, limits: &RunLimits) -> Vec<GuardHit> {
     guards
 }
 
-/// What would be deleted and stays for a reason outside of itself: it was counted as removable, and stays without being meant
-/// to.
+/// The deletes and recreates that are blocked for a reason outside of the object, such as a reference: they were
+/// counted as removable, but the object stays without being meant to.
 pub(super) fn staying(plan: &Plan) -> impl Iterator<Item = &Key> {
     let is_meant_to_stay = |reason: &BlockReason| {
         let by_itself = [BlockReason::Protected, BlockReason::Unverified].contains(reason);
@@ -155,11 +155,11 @@ pub(super) fn staying(plan: &Plan) -> impl Iterator<Item = &Key> {
     deletes.filter(move |held| !is_meant_to_stay(&held.reason)).map(|held| &held.key)
 }
 
-/// Objects that a plan deletes at least before it is said that they are all of their kind: to delete the only one is a
-/// change like any other.
+/// The fewest deleted objects for which the guard reports that a kind is emptied: deleting the only object of a kind is
+/// an ordinary change.
 const LEAST_OF_KIND: usize = 2;
 
-/// What would happen to the owned objects of some kinds.
+/// The number of owned objects of some kinds that would change.
 #[derive(Default)]
 struct ChangeShare {
     kinds: BTreeSet<KindName>,
@@ -174,7 +174,7 @@ impl ChangeShare {
         Self { kinds: BTreeSet::from([kind]), ..Self::default() }
     }
 
-    /// All of them; what has nothing is left out.
+    /// The sum of all shares that are not empty.
     fn sum<'s>(shares: impl Iterator<Item = &'s ChangeShare>) -> Self {
         let mut sum = Self::default();
         for share in shares.filter(|share| share.of + share.deletes + share.replaces > 0) {
@@ -189,7 +189,7 @@ impl ChangeShare {
 
     fn mass_change(&self, settings: Guards) -> Option<GuardHit> {
         let count = self.deletes + self.replaces;
-        // A count below what is changed is a file's, and proves nothing.
+        // A total below the number of changes comes from a file, and proves nothing.
         let of = self.of.max(count);
         let stands = of >= settings.least && count * 100 > of * usize::from(settings.percent);
         stands

@@ -1,4 +1,4 @@
-//! What a plan is made of: definitions, filters and what was allowed.
+//! The input of a plan: definitions, filters and consents.
 
 use std::collections::BTreeSet;
 
@@ -6,18 +6,18 @@ use super::{Allowances, Ignore, Selection};
 use crate::kind::KindName;
 use crate::model::{Desired, Namespace};
 
-/// What a plan is made of beside its service, its stack, its settings and its source, which it has already.
+/// The input of a plan besides its service, stack, settings and source, which it has already.
 #[derive(Clone, Copy)]
 pub struct PlanInput<'a> {
     /// All definitions.
     pub desired: &'a Desired,
     /// The namespaces in which deletes may be planned.
     pub namespaces: &'a BTreeSet<Namespace>,
-    /// The kinds of which deletes may be planned, besides endpoints.
+    /// The kinds besides endpoint whose objects may be deleted.
     pub kinds: &'a BTreeSet<KindName>,
     /// Fields that are left out of comparison.
     pub ignore: &'a Ignore,
-    /// What was allowed by name.
+    /// The consents given by name.
     pub allow: &'a Allowances,
     /// The filters of the call.
     pub selection: &'a Selection,

@@ -1,6 +1,6 @@
-//! One plan as one value: [`arrange`] decides per object what will be done and why, computes the
-//! guards over it, and names what is blocked. A plan can be saved, is known by the digest of what
-//! it will do, and is applied only as an [`ApprovedPlan`]. No IO.
+//! A plan as one value: [`arrange`] decides for each object what will be done and why, computes the
+//! guards, and lists what is blocked. A plan can be saved, is identified by the digest of what it will do,
+//! and is applied only as an [`ApprovedPlan`]. No IO.
 
 mod approve;
 mod attribute;
@@ -62,17 +62,17 @@ use crate::model::policy::SettingChange;
 use crate::model::share;
 use crate::model::{Key, Layout, Namespace, RunId, Scope, SealedSecrets};
 
-/// The commits that live objects name, each with the first and the last of the runs that they name with it. A narrowed
-/// apply lets an object keep the commit that it named, so only the first one surely applied it whole.
+/// The commits in the annotations of live objects, each with the first and the last run recorded with it. A narrowed
+/// apply keeps the commit of an object, so only the first run certainly applied the whole commit.
 pub type NamedCommits = BTreeMap<String, (String, String)>;
 
-/// The format that this program writes and reads.
+/// The version of the format that trueup writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// Changes that a thread takes at a time.
+/// The number of changes that a thread takes at a time.
 const AT_A_TIME: usize = 256;
 
-/// What an apply would do, in order, against what, and why.
+/// What an apply would do, in order, to which state, and why.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -80,45 +80,45 @@ pub struct Plan {
     pub tool_version: String,
     /// The service it is for.
     pub service: ServiceId,
-    /// The stack, without which nothing is ever deleted.
+    /// The stack; without one, nothing is ever deleted.
     pub stack: Option<String>,
-    /// What was asked for.
+    /// The settings that it was made with.
     pub settings: PlanSettings,
-    /// Settings that are others than at the base, or that the policy limits.
+    /// Settings that differ from those at the base, or that the policy limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setting_changes: Vec<SettingChange>,
     /// Every list that was read, with its counts: `namespace` of endpoints, `kind:namespace` of others.
     pub scope: BTreeMap<Scope, ScopeState>,
-    /// What will be done: creates, replaces and annotates, deletes; each group by key.
+    /// The changes: creates, then replaces and annotates, then deletes; each group sorted by key.
     pub changes: Vec<Change>,
-    /// What is blocked singly, with the reason.
+    /// Single blocked changes, with their reasons.
     #[serde(default)]
     pub blocked: Vec<BlockedChange>,
     /// Guards that refuse the plan.
     #[serde(default)]
     pub guards: Vec<GuardHit>,
-    /// Consents that were given when it was made, and that it needs.
+    /// The consents that it needs and that were given when it was made.
     #[serde(default)]
     pub allowed: Vec<RecordedConsent>,
-    /// Changes that the filters of the call leave out, those that are blocked included.
+    /// The number of changes, including blocked ones, that the filters of the call leave out.
     #[serde(default)]
     pub left_out: usize,
     /// What a reviewer should know.
     #[serde(default)]
     pub notes: Vec<Note>,
-    /// Notes that reports leave out, by [`Note::routine`]; of a plan that is read they show all.
+    /// The notes that reports leave out, by [`Note::routine`]; for a plan from a file, reports show all.
     #[serde(skip)]
     pub hidden_notes: BTreeSet<String>,
     /// Where the definitions came from.
     #[serde(default)]
     pub source: PlanSource,
-    /// The lists beside `scope` that were read for what the stack left in them; a plan that is read has none.
+    /// The lists outside of `scope` that were read to find objects the stack left behind; empty in a plan from a file.
     #[serde(skip)]
     pub outside: BTreeSet<Scope>,
-    /// What the live objects that were read call their tenant; a plan that is read has none.
+    /// The names of the tenant in the live objects that were read; empty in a plan from a file.
     #[serde(skip)]
     pub live_tenants: BTreeSet<String>,
-    /// The secrets of the definitions; a plan that is read has none.
+    /// The secrets of the definitions; empty in a plan from a file.
     #[serde(skip)]
     pub sealed: SealedSecrets,
 }
@@ -129,7 +129,7 @@ pub struct Plan {
 pub struct ServiceId {
     /// Without `/api` and without a trailing slash.
     pub base_url: String,
-    /// Which paths it answers at.
+    /// The layout of its paths.
     pub layout: Layout,
 }
 
@@ -137,19 +137,19 @@ pub struct ServiceId {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScopeState {
-    /// What its read gave.
+    /// The result of its read.
     pub read: ScopeRead,
-    /// Definitions in it that the filters of the call leave in.
+    /// The number of definitions in it that the filters of the call select.
     pub definitions: usize,
-    /// Of them, those that need nothing.
+    /// How many of them need no change.
     pub in_sync: usize,
     /// `namespaces:` lists its namespace and `kinds:` its kind, so that deletes may be planned in it.
     pub pruned: bool,
-    /// The filters of the call leave changes in it.
+    /// The filters of the call may select changes in it.
     pub selected: bool,
 }
 
-/// How much of a stack a plan or a check looked at.
+/// How much of a stack a plan or a check read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadScope {
     /// Definitions.
@@ -162,18 +162,18 @@ pub struct ReadScope {
     pub left_out: usize,
 }
 
-/// What the read of a list gave.
+/// The result of reading a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ScopeRead {
-    /// A complete list of so many live endpoints.
+    /// The list is complete.
     Complete {
         /// Live endpoints.
         live: usize,
-        /// Of them, how many this stack owns (or would adopt): what shares are counted of.
+        /// How many of them this stack owns or would adopt: the total for shares.
         owned: usize,
-        /// Of them, how many carry this stack's ownership annotations and are neither protected nor beyond
-        /// its reach, and what it would delete beside them: what `empty-namespace` is counted of.
+        /// How many of them have this stack's ownership annotations and are neither protected nor out of its
+        /// reach, plus other objects that it would delete: the total for `empty-namespace`.
         #[serde(default)]
         removable: usize,
     },
@@ -198,12 +198,12 @@ pub struct PlanSource {
     pub planned_by: Option<String>,
     /// The filters of the call, as they were written.
     pub filters: Vec<String>,
-    /// The commit of the working tree; of a plan that is saved or applied only where it has the definitions of the plan.
+    /// The commit of the working tree. For a saved or applied plan, only if the commit has the definitions of the plan.
     pub commit: Option<String>,
     /// The base that changes were attributed against, as it was given.
     pub base: Option<String>,
-    /// When the snapshot was taken that the plan was made against, RFC 3339; nothing where it was made
-    /// against the service.
+    /// When the snapshot was taken that the plan was made from, RFC 3339; `None` where the plan was made
+    /// from the service.
     pub snapshot: Option<String>,
     /// The kinds that were read besides endpoints.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
@@ -212,8 +212,8 @@ pub struct PlanSource {
     pub requests: u64,
 }
 
-/// What a plan is made from. In a file it is one text, and a directory whose name reads as one of the others begins with
-/// `./` there.
+/// What a plan is made from. In a file it is one text; a directory whose name could be read as another variant begins
+/// with `./`.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 pub enum PlanOrigin {
@@ -221,11 +221,11 @@ pub enum PlanOrigin {
     Directory(String),
     /// The record of a run, which the plan undoes.
     Rollback(RunId),
-    /// What one stack owns, which another gets.
+    /// A transfer of objects from one stack to another.
     Move {
-        /// The stack that owns it.
+        /// The stack that owns them.
         from: String,
-        /// The stack that gets it.
+        /// The stack that gets them.
         to: String,
     },
 }
@@ -288,7 +288,7 @@ impl Plan {
         }
     }
 
-    /// The two stacks of a plan that transfers endpoints: which had them, and which gets them.
+    /// The two stacks of a plan that transfers objects: the one that had them, and the one that gets them.
     pub fn handed_over(&self) -> Option<(&str, &str)> {
         match &self.source.origin {
             PlanOrigin::Move { from, to } => Some((from, to)),
@@ -296,19 +296,19 @@ impl Plan {
         }
     }
 
-    /// Each pair of stacks of which the second gets objects of the first.
+    /// Each pair of stacks where the second one gets objects of the first.
     pub fn transfers(&self) -> BTreeSet<(&str, &str)> {
         self.handed_over().into_iter().chain(self.changes.iter().filter_map(Change::transfer)).collect()
     }
 
-    /// The two stacks of a plan that only passes objects from the first to the second.
+    /// The two stacks of a plan that only transfers objects from the first to the second.
     pub fn transferred(&self) -> Option<(&str, &str)> {
         let is_all = self.handed_over().is_some() || self.changes.iter().all(Change::only_passes);
         let stacks = self.transfers();
         stacks.first().copied().filter(|_| is_all && stacks.len() == 1)
     }
 
-    /// Whether it is of all definitions of its directory: a filter leaves out none.
+    /// Whether it contains all definitions of its directory: no filter leaves out any.
     pub fn is_whole(&self) -> bool {
         let PlanSource { origin, filters, .. } = &self.source;
         matches!(origin, PlanOrigin::Directory(_)) && filters.is_empty() && self.left_out == 0
@@ -344,8 +344,8 @@ impl Plan {
         self.changes.iter().chain(self.blocked.iter().filter_map(|entry| entry.change.as_ref()))
     }
 
-    /// The changes and what is blocked, by their endpoint. To ask the plan itself for each of many endpoints would take a walk through all changes
-    /// each time.
+    /// The changes, including blocked ones, by key. Searching the plan for each of many keys would take a walk through
+    /// all changes each time.
     pub fn by_key(&self) -> BTreeMap<&Key, &Change> {
         let mut changes = BTreeMap::new();
         for change in self.with_blocked() {
@@ -354,19 +354,19 @@ impl Plan {
         changes
     }
 
-    /// What it is about, for people: one word that a number stands before.
+    /// The noun for its objects in messages, to be put after a number.
     pub fn noun(&self) -> &'static str {
-        // A rollback reads nothing, and so names no kinds.
+        // The source of a rollback has no kinds, so its changes count, too.
         let is_plain = self.source.kinds.is_empty() && self.changes.iter().all(|change| change.key.kind.is_endpoint());
         if is_plain { "endpoint" } else { "object" }
     }
 
-    /// Definitions that need nothing.
+    /// The number of definitions that need no change.
     pub fn in_sync(&self) -> usize {
         self.scope.values().map(|scope| scope.in_sync).sum()
     }
 
-    /// What was looked at: what a filter leaves out or could not be read is not.
+    /// What was read; lists that a filter leaves out or that could not be read do not count.
     pub fn read_scope(&self) -> ReadScope {
         let mut read = ReadScope::default();
         let mut namespaces: BTreeMap<&Namespace, [bool; 2]> = BTreeMap::new();
@@ -387,12 +387,12 @@ impl Plan {
         read
     }
 
-    /// What a list of it is called, for people: one word that a number stands before.
+    /// The noun for its lists in messages, to be put after a number.
     pub fn list_noun(&self) -> &'static str {
         if self.source.kinds.is_empty() { "namespace" } else { "list" }
     }
 
-    /// Lists in the selection whose read is unknown, with the reason.
+    /// The lists in the selection that could not be read, with the reasons.
     pub fn unknown(&self) -> impl Iterator<Item = (&Scope, &str)> {
         self.scope.iter().filter(|(_, state)| state.selected).filter_map(|(scope, state)| match &state.read {
             ScopeRead::Unknown { reason } => Some((scope, reason.as_str())),
@@ -405,8 +405,8 @@ impl Plan {
         !self.blocked.is_empty() || self.changes.iter().any(|change| change.action.kind() != ActionKind::Annotate)
     }
 
-    /// Gives every change and field its place in the files, as far as one is known. To look one up is to
-    /// read a file again, so many changes are shared among threads, each with its own `places`.
+    /// Sets the place in the files of every change and field where it is known. Finding a place means reading
+    /// a file again, so many changes are shared among threads, each with its own `places`.
     pub fn locate<P>(&mut self, places: impl Fn() -> P + Sync)
     where
         P: FnMut(&Key, Option<&FieldChange>) -> ChangePlaces,

@@ -1,6 +1,6 @@
-//! Plans a move: live endpoints of one stack get the ownership annotations of another, and nothing else of them
-//! changes. Whether each stack defines them decides only what is noted, and whether the new stack may delete them
-//! before it has applied a definition of its own: it may not. Pure.
+//! Plans a move: live objects of one stack get the ownership annotations of another, and nothing else of them changes.
+//! Whether each stack defines them affects only notes and later deletes: a stack that does not define an object may not
+//! delete it before it has applied a definition of its own. Pure.
 
 use std::collections::BTreeMap;
 
@@ -13,32 +13,32 @@ use super::{
 use crate::diff::{self, CompareOptions};
 use crate::model::{Desired, Key, ListRead, Live, LiveItem, LiveObject, Ownership, Scope};
 
-/// What a move is made of.
+/// The input of a move.
 #[derive(Clone, Copy)]
 pub struct MoveInput<'a> {
     /// The stack that owns the endpoints.
     pub from: &'a str,
     /// The stack that gets them.
     pub to: &'a str,
-    /// What the first one defines; nothing where its directory is not known.
+    /// The definitions of the old stack; `None` where its directory is unknown.
     pub defined_before: Option<&'a Desired>,
-    /// What the second one defines; nothing where its directory is not known.
+    /// The definitions of the new stack; `None` where its directory is unknown.
     pub defined_after: Option<&'a Desired>,
-    /// Which endpoints; where that is all, those that the second stack defines.
+    /// Which objects move; without a filter, those that the new stack defines.
     pub selection: &'a Selection,
-    /// What is live in the namespaces of both.
+    /// The live objects in the namespaces of both.
     pub live: &'a Live,
 }
 
-/// Adds to `plan`, which has its service, stack and settings, what `from` transfers to `to`.
+/// Adds the transfers from `from` to `to` to `plan`, which already has its service, stack and settings.
 ///
 /// # Guarantees
 /// - Only ownership annotations change: no create, replace or delete is planned, and each endpoint keeps its uid.
-/// - What `to` does not define, as far as that is known, it cannot delete before it has defined and applied it.
-/// - What belongs to neither stack is left alone.
+/// - `to` cannot delete an object that it does not define (or may not define) before it has defined and applied it.
+/// - Objects that belong to neither stack are left alone.
 ///
 /// # Errors
-/// A filter that matches nothing, or nothing that belongs to `from`, where every list was read.
+/// A filter that matches nothing, or nothing that belongs to `from`, if every list was read.
 pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, MoveError> {
     let (from_exists, others, matched) = (input.defined_before.is_some(), BTreeMap::new(), MatchedFilters::default());
     let mut handover = Handover { plan, input, in_sync: 0, from_exists, others, matched };
@@ -69,7 +69,7 @@ pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, MoveError> {
     if let Some(unmatched) = input.selection.unmatched(&matched).filter(|_| is_complete) {
         return Err(MoveError::Unmatched(unmatched));
     }
-    // The same call after the move is not an error, and a wrong name is one: two of three signs are enough.
+    // Repeating the call after the move is not an error, but a wrong name is: two of three signs are enough.
     let nothing_moved = plan.scope.values().all(|scope| scope.in_sync == 0);
     let signs = [!from_exists, nothing_moved, !others.is_empty()].into_iter().filter(|sign| *sign).count();
     if is_complete && plan.changes.is_empty() && plan.blocked.is_empty() && signs >= 2 {
@@ -80,18 +80,18 @@ pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, MoveError> {
     Ok(plan.order())
 }
 
-/// Why nothing moves.
+/// Why a move is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MoveError {
     /// A filter matches nothing.
     #[error(transparent)]
     Unmatched(#[from] UnmatchedFilter),
-    /// What would move belongs to neither stack.
+    /// The selected objects do not belong to the old stack.
     #[error("nothing that would move belongs to the stack `{from}`")]
     OfOthers {
-        /// The stack that it was to belong to.
+        /// The old stack.
         from: String,
-        /// The stacks that own it, each with one endpoint.
+        /// The stacks that own them, each with one object.
         others: BTreeMap<String, Key>,
     },
 }
@@ -99,11 +99,11 @@ pub enum MoveError {
 struct Handover<'a> {
     plan: Plan,
     input: MoveInput<'a>,
-    /// The old stack is known here, or owns something live.
+    /// The directory of the old stack is known, or the stack owns a live object.
     from_exists: bool,
-    /// Stacks that own what was to move and are neither of the two.
+    /// Other stacks that own selected objects.
     others: BTreeMap<String, Key>,
-    /// Endpoints of a namespace that the new stack has already.
+    /// The number of objects in a list that the new stack has already.
     in_sync: usize,
     matched: MatchedFilters,
 }
@@ -137,7 +137,7 @@ impl Handover<'_> {
                 }
             }
             (false, true) if !selection.is_all() => self.plan.left_out += 1,
-            // Without a filter it is the new stack that does not define it.
+            // Without a filter, this means that the new stack does not define it.
             (false, true) if defined_before.is_none() => {
                 self.plan.notes.push(Note::Left { key: key.clone(), stack: from.to_owned() });
             }
@@ -145,7 +145,7 @@ impl Handover<'_> {
         }
     }
 
-    /// Whether something of this list may be what moves.
+    /// Whether this list may contain objects that move.
     fn may_move_in(&self, scope: &Scope) -> bool {
         let MoveInput { selection, defined_after, .. } = self.input;
         match selection.is_all() {
@@ -170,7 +170,7 @@ impl Handover<'_> {
         let action = Action::Annotate { before: BeforeImage::of(live) };
         let secrets = definition.map(|definition| unshown(definition, &live.endpoint)).unwrap_or_default();
         let change = Change { ownership: Some(annotations), secrets, ..Change::new(key.clone(), action) };
-        // Every write of an object with a secret contains it.
+        // A write of an object with a secret must contain the secret.
         let secret = change.lost_secret(live).map(|path| Unchangeable::Secret { path: path.to_owned() });
         let applied = ownership.and_then(|ownership| ownership.applied.as_ref());
         let other = || change.unapplied().or_else(|| lost(&live.endpoint, applied, &change.secrets));

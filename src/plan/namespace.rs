@@ -1,5 +1,5 @@
-//! Plans one kind in one namespace: compares each definition with the live object of its key, decides by ownership what is
-//! done or blocked, and counts what the guards need.
+//! Plans one kind in one namespace: compares each definition with the live object of its key, decides by ownership what
+//! is done or blocked, and counts what the guards need.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +18,7 @@ use crate::model::{
     Spec, ValueDigest, key_digest,
 };
 
-/// Keys by what a copied annotation says of them, made for the first one.
+/// Keys by the digest that copied annotations contain, computed at the first use.
 #[derive(Default)]
 pub(super) struct KeysByDigest<'k>(OnceCell<HashMap<KeyDigest, &'k Key>>);
 
@@ -28,8 +28,8 @@ impl<'k> KeysByDigest<'k> {
     }
 }
 
-/// Adds to `plan` what is done with one kind in one namespace, and to `commits` those that its objects name. `defined` are
-/// the keys of all definitions.
+/// Adds the changes of one kind in one namespace to `plan`, and the commits that its objects name to `commits`.
+/// `defined` has the keys of all definitions.
 pub(super) fn arrange<'f>(
     plan: &mut Plan,
     commits: &mut NamedCommits,
@@ -66,7 +66,7 @@ pub(super) fn arrange<'f>(
             Some(definition) => builder.both(definition, item),
             None => builder.undefined(item),
         }
-        // Of what the filters leave out, nothing is concluded.
+        // Objects that the filters leave out get no notes.
         if !input.selection.selects(key, definition, Some(item)) {
             builder.plan.notes.truncate(notes);
         }
@@ -79,7 +79,7 @@ pub(super) fn arrange<'f>(
     ScopeState { read, definitions, in_sync, pruned, selected }
 }
 
-/// How many definitions the filters leave in.
+/// How many definitions the filters select.
 fn selected_of(selection: &Selection, wanted: &[&Definition], items: &BTreeMap<Key, LiveItem>) -> usize {
     if selection.is_all() {
         return wanted.len();
@@ -99,9 +99,9 @@ struct NamespaceBuilder<'a, 'f> {
     items: &'a BTreeMap<Key, LiveItem>,
     pruned: bool,
     in_sync: usize,
-    /// What shares are counted of.
+    /// The total for shares.
     owned: usize,
-    /// What `empty-namespace` is counted of.
+    /// The total for `empty-namespace`.
     removable: usize,
 }
 
@@ -114,7 +114,7 @@ impl NamespaceBuilder<'_, '_> {
         Owner::of(ownership, key, self.plan.stack.as_deref())
     }
 
-    /// Remembers the commit that an object of the stack names, and the runs that they name with it.
+    /// Records the commit that an object of the stack names, with its run.
     fn note_commit(&mut self, owner: Owner<'_>, ownership: Option<&Ownership>) {
         let Some(applied) = owner.applied(ownership).filter(|_| !matches!(owner, Owner::Foreign(_))) else { return };
         let Some(commit) = applied.commit() else { return };
@@ -128,7 +128,7 @@ impl NamespaceBuilder<'_, '_> {
         }
     }
 
-    /// Notes that an object carries the annotations of another, and of which, where that is known.
+    /// Notes that an object has the annotations of another object, and of which one, if that is known.
     fn note_copy(&mut self, key: &Key, ownership: Option<&Ownership>) {
         let digest = ownership.and_then(|ownership| ownership.applied.as_ref()?.key);
         let live = |digest| self.live.find(digest, self.items.keys());
@@ -175,7 +175,7 @@ impl NamespaceBuilder<'_, '_> {
         let live = match item {
             LiveItem::Object(live) => live,
             LiveItem::Unsupported(unsupported) => {
-                // What was applied could be read: only a change outside makes it something else.
+                // The applied object could be represented, so only an outside change can have made it unsupported.
                 let ownership = unsupported.ownership();
                 let ours = ownership.as_ref().filter(|found| self.owner(key, Some(found)) == Owner::Ours);
                 let cause = ours.map(|found| {
@@ -208,7 +208,7 @@ impl NamespaceBuilder<'_, '_> {
         let change = self.change(definition, live, ownership.as_ref(), &differences, &ignored);
         let change = change.map(|change| if may_recreate { change.recreating(definition) } else { change });
         let selected = self.input.selection.selects(key, Some(definition), Some(item));
-        // What has another owner is not part of any share, and what is going is not ours to count.
+        // Objects with another owner, and objects that are being deleted, do not count for shares.
         let counts = live.owner_view.is_none() && !live.deleting;
         let is_blocked_foreign =
             matches!(owner, Owner::Foreign(_)) && !self.input.allow.key(KeyAllowance::ForeignStack, key);
@@ -251,8 +251,8 @@ impl NamespaceBuilder<'_, '_> {
         }
     }
 
-    /// Notes what a live object of another kind has that its definition does not name and whether a replace keeps it, and what
-    /// the service did not take.
+    /// Notes, for kinds other than endpoint, live values that the definition does not name, with whether a replace
+    /// keeps them, and values that the service did not accept.
     fn note_unlike(
         &mut self,
         live: &LiveObject,
@@ -295,7 +295,7 @@ impl NamespaceBuilder<'_, '_> {
         self.plan.notes.extend(paths.map(|path| Note::NotTaken { key: key.clone(), path }));
     }
 
-    /// Notes that an object belongs to another. What the service makes of a defined one is as it should be.
+    /// Notes that an object belongs to another, unless a definition exists for its owner.
     fn note_owned(&mut self, key: Key, owner: &RelatedObject) {
         let is_defined = owner.key().is_some_and(|owner| self.input.desired.definitions.contains_key(&owner));
         if !is_defined {
@@ -303,7 +303,7 @@ impl NamespaceBuilder<'_, '_> {
         }
     }
 
-    /// Notes that an object which is as defined is not owned yet.
+    /// Notes that an object in sync is not owned yet.
     fn note_equal(&mut self, key: &Key, owner: Owner<'_>) {
         match owner {
             Owner::Nobody | Owner::Copied if !self.plan.settings.adopt => {
@@ -314,8 +314,8 @@ impl NamespaceBuilder<'_, '_> {
         }
     }
 
-    /// The change that makes `live` what its definition says, ownership annotations included; nothing where
-    /// it is.
+    /// The change that brings `live` in sync with its definition, including ownership annotations; `None` where
+    /// none is needed.
     fn change(
         &mut self,
         definition: &Definition,
@@ -338,10 +338,10 @@ impl NamespaceBuilder<'_, '_> {
                     FieldChange::new(field.clone(), before.clone(), after.clone(), cause)
                 })
                 .collect();
-            // Without annotations nothing is taken over.
+            // Without annotations nothing is adopted.
             let adopts = !owner.is_ours() && self.plan.settings.safeguards.ownership_annotations;
             let action = Action::Replace { fields, adopts, before: BeforeImage::of(live) };
-            // Where none are wanted, those that are there stay true, or they would give later differences a false cause.
+            // Where none are wanted, existing ones stay up to date, or later differences would get a false cause.
             let ownership = match ownership.filter(|_| applied.is_some()) {
                 _ if self.annotates() => {
                     Some(OwnershipAnnotations::wanted(wanted(self.plan.stack.as_deref()), applied))
@@ -356,7 +356,7 @@ impl NamespaceBuilder<'_, '_> {
             });
         }
         let takes_over = match owner {
-            // Written by trueup for this key, and defined by this stack: it is plain whose it is.
+            // trueup wrote it for this key, and this stack defines it: the owner is clear.
             Owner::Ours | Owner::Unverified | Owner::Moved(_) | Owner::Unstacked => true,
             Owner::Nobody | Owner::Copied => self.plan.settings.adopt,
             Owner::Foreign(_) => self.input.allow.key(KeyAllowance::ForeignStack, &key),
@@ -372,7 +372,7 @@ impl NamespaceBuilder<'_, '_> {
         let ownership = Some(OwnershipAnnotations::wanted(wanted, applied));
         let change =
             Change { ownership, secrets: unshown(definition, &live.endpoint), ..Change::new(key.clone(), action) };
-        // Annotations are not worth a secret.
+        // Losing a secret just to write annotations is not acceptable.
         let lost = change.lost_secret(live).map(str::to_owned);
         let Some(path) = lost.or_else(|| change.unapplied()) else { return Some(change) };
         self.plan.notes.push(Note::NotAnnotated { key, path });
@@ -390,7 +390,7 @@ impl NamespaceBuilder<'_, '_> {
                     return self.note_owned(key, &owner);
                 }
                 let stack = unsupported.ownership().and_then(|ownership| ownership.stack);
-                // As of any other, nothing is said of what another stack owns.
+                // Objects of another stack get no notes here, either.
                 if stack.is_none() || stack == self.plan.stack {
                     self.plan.notes.push(Note::Unsupported { key, reason: unsupported.reason.clone() });
                 }
@@ -427,7 +427,7 @@ impl NamespaceBuilder<'_, '_> {
             }
             (_, _) => return self.plan.notes.push(Note::Unmanaged { key }),
         };
-        // With `prune: all` it would go as well if it were a copy.
+        // With `prune: all`, even a copy would be deleted.
         let unverified = owner == Owner::Unverified
             && prune == Prune::Owned
             && !self.input.allow.key(KeyAllowance::Unverified, &key);
@@ -445,8 +445,8 @@ impl NamespaceBuilder<'_, '_> {
     }
 }
 
-/// The units of a definition that a replace of `live` loses unless it writes them: those with secrets, and those of which no
-/// answer shows anything. Where another option of a group is shown, the service made that of it.
+/// The units of a definition that a replace of `live` loses unless it writes them: those with secrets, and hidden ones.
+/// A group with another live option is not hidden: the service turned the definition's option into that one.
 pub(super) fn unshown(definition: &Definition, live: &Object) -> BTreeMap<String, Json> {
     let is_unseen = |name: &str| live.spec.names().all(|shown| shown != name);
     units(&definition.endpoint, |spec, name, value| {
@@ -455,7 +455,7 @@ pub(super) fn unshown(definition: &Definition, live: &Object) -> BTreeMap<String
     })
 }
 
-/// The units of a spec of which something holds.
+/// The units of a spec for which `holds` is true.
 fn units(endpoint: &Object, holds: impl Fn(&Spec, &str, &Json) -> bool) -> BTreeMap<String, Json> {
     let spec = &endpoint.spec;
     let units = spec.units().filter(|(name, value)| holds(spec, name, value));
@@ -463,7 +463,7 @@ fn units(endpoint: &Object, holds: impl Fn(&Spec, &str, &Json) -> bool) -> BTree
 }
 
 impl Change {
-    /// A replace as a recreate, which also writes what no answer shows of the object that goes.
+    /// Turns a replace into a recreate, which also writes all hidden values of the definition.
     fn recreating(self, definition: &Definition) -> Self {
         let Action::Replace { fields, before, .. } = self.action else { return self };
         let secrets = units(&definition.endpoint, Spec::has_hidden);
@@ -494,7 +494,7 @@ pub(super) fn blocked(live: &LiveObject, change: Option<&Change>) -> Option<Unch
     if let Some(path) = change.lost_secret(live) {
         return Some(Unchangeable::Secret { path: path.to_owned() });
     }
-    // What is created again is written whole.
+    // A recreated object is written as a whole.
     if let Some(path) = change.unapplied().filter(|_| change.action.kind() != ActionKind::Recreate) {
         return Some(Unchangeable::Unapplied { path });
     }

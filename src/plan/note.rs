@@ -1,4 +1,4 @@
-//! What a reviewer should know besides the changes: notes about objects that the plan leaves as they are.
+//! Notes: what a reviewer should know besides the changes.
 
 use std::collections::BTreeSet;
 
@@ -9,48 +9,48 @@ use super::Plan;
 use crate::kind::KindName;
 use crate::model::{Cause, Field, Key, Namespace, RelatedObject, Scope, ValueDigest};
 
-/// Something that a reviewer should know and that changes nothing.
+/// Information for a reviewer that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Note {
-    /// A live endpoint without a definition and without ownership annotations.
+    /// A live object without a definition and without ownership annotations.
     Unmanaged {
         /// Which.
         key: Key,
     },
-    /// Of this stack and without a definition, where nothing may be deleted.
+    /// An object of this stack without a definition, where nothing may be deleted.
     Orphan {
         /// Which.
         key: Key,
     },
-    /// In sync, and without ownership annotations; `--adopt` plans them.
+    /// In sync, but without ownership annotations; `--adopt` plans them.
     Unannotated {
         /// Which.
         key: Key,
     },
-    /// In sync, and its ownership annotations are not written: the write would lose or replace what no answer shows, such as a
-    /// secret.
+    /// In sync, but its ownership annotations are not written, because the write would lose or replace a hidden value,
+    /// such as a secret.
     NotAnnotated {
         /// Which.
         key: Key,
         /// The place of the secret.
         path: String,
     },
-    /// A write contains what no answer shows, such as a secret, and whether the service has the same is not known.
+    /// A write contains a hidden value, such as a secret, and whether the service has the same value is unknown.
     Unshown {
         /// Of which object.
         key: Key,
         /// Its place.
         path: String,
     },
-    /// A rollback leaves a field that the run wrote as it is: the configuration leaves it out.
+    /// A rollback does not restore a field that the run wrote, because the settings ignore it.
     Ignored {
         /// Of which object.
         key: Key,
         /// Which.
         field: Field,
     },
-    /// Equal to its definition, and of another stack.
+    /// Equal to its definition, but owned by another stack.
     ForeignEqual {
         /// Which.
         key: Key,
@@ -64,7 +64,7 @@ pub enum Note {
         /// The kind, namespace and name of its owner.
         owner: String,
     },
-    /// The model cannot represent it; it is left alone.
+    /// The model cannot represent it, so it is left alone.
     Unsupported {
         /// Which.
         key: Key,
@@ -73,7 +73,7 @@ pub enum Note {
     },
     /// A live field that the model does not know; a replace keeps it.
     UnknownField {
-        /// Of which endpoint.
+        /// Of which object.
         key: Key,
         /// Its path.
         path: String,
@@ -87,122 +87,122 @@ pub enum Note {
         /// The whole live value of its field.
         value: ValueDigest,
     },
-    /// A value that the definition names and no description knows, and that no answer has although it was applied.
+    /// A value that the definition names and the description does not have; live lacks it although it was applied.
     NotTaken {
         /// Of which object.
         key: Key,
         /// Its path.
         path: String,
     },
-    /// A live field that the model does not know, or that the definition does not name; the replace removes it with the
-    /// option, the item or the reference that contains it.
+    /// A live field that the model does not know, or that the definition does not name. The replace removes it together
+    /// with the option, item or reference that contains it.
     DroppedField {
         /// Of which object.
         key: Key,
         /// Its path.
         path: String,
     },
-    /// The list was empty and the whole namespace would be created: the service answers the same for
-    /// a namespace that does not exist.
+    /// No object of the namespace is live, and all of it would be created. The service gives the same response
+    /// for a namespace that does not exist.
     EmptyNamespace {
         /// Which.
         namespace: Namespace,
     },
-    /// The service does not offer a kind of which nothing is defined; nothing is concluded about it.
+    /// The service does not offer a kind without definitions; nothing is concluded about it.
     NotOffered {
         /// Which, and where.
         scope: Scope,
     },
-    /// A rollback creates it again: it gets another uid, and what referred to it may dangle.
+    /// A rollback creates it again: it gets a new uid, and references to it may be broken.
     Recreated {
         /// Which.
         key: Key,
-        /// Who referred to it when it was deleted.
+        /// The objects that referred to it when it was deleted.
         referrers: Vec<RelatedObject>,
     },
-    /// Planned to go against a snapshot that does not say who refers to it; an apply asks.
+    /// A delete planned from a snapshot without its referrers; an apply requests them.
     ReferrersNotAsked {
         /// Which.
         key: Key,
     },
-    /// Something that the loader dropped or noticed.
+    /// A note of the loader.
     Loaded {
-        /// In words.
+        /// The text.
         text: String,
     },
-    /// Its ownership annotations were written for another key: it was copied, and has no owner.
+    /// Its ownership annotations were written for another key: it is a copy, and has no owner.
     Copied {
         /// Which.
         key: Key,
         /// The key that they were written for, where that is known.
         of: Option<Key>,
     },
-    /// As defined, and applied before there was a stack: an apply makes it the stack's.
+    /// In sync, but applied before the stack had a name: an apply assigns it to the stack.
     Unstacked {
         /// Which.
         key: Key,
     },
-    /// Moved to this stack, which has not applied a definition of it yet: never deleted.
+    /// Moved to this stack, which has not applied a definition of it yet, so it is not deleted.
     Awaited {
         /// Which.
         key: Key,
         /// The stack that had it.
         from: String,
     },
-    /// Left with the old stack of a move, of which nothing is known here: the new one does not define it.
+    /// Not moved: the new stack does not define it, and the directory of the old stack is unknown.
     Left {
         /// Which.
         key: Key,
         /// The old stack.
         stack: String,
     },
-    /// Handed over to a stack that does not define it, as far as its directory is known.
+    /// Transferred to a stack that does not define it, or whose directory is unknown.
     NotDefined {
         /// Which.
         key: Key,
         /// That stack.
         stack: String,
     },
-    /// Handed over by a stack that still defines it.
+    /// Transferred from a stack that still defines it.
     StillDefined {
         /// Which.
         key: Key,
         /// That stack.
         stack: String,
     },
-    /// Handed over while it differs from the definition of the stack that gets it, which a plan of that stack shows.
+    /// Transferred although it differs from the definition of the new stack; a plan of that stack shows the difference.
     Differs {
         /// Which.
         key: Key,
         /// That stack.
         stack: String,
     },
-    /// Created under the same name and with the same spec in another namespace, and deleted here.
+    /// Deleted here, and created with the same name and spec in another namespace.
     Renamed {
-        /// Which is deleted.
+        /// The object that is deleted.
         key: Key,
-        /// Which is created.
+        /// The object that is created.
         to: Key,
     },
     /// An object of this stack outside of `namespaces:`, in a namespace that the stack once had.
     Outside {
         /// Which.
         key: Key,
-        /// The command that transfers it to another stack, which defines it.
+        /// The command that transfers it to another stack that defines it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         transfer: Option<String>,
-        /// Why it is not known whether another stack defines it.
+        /// Why it is unknown whether another stack defines it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unknown: Option<String>,
     },
-    /// An object of this stack of a kind that the stack once had and that `kinds:` does not list.
+    /// An object of this stack, of a kind that the stack once had and that `kinds:` does not list.
     OutsideKinds {
         /// Which.
         key: Key,
-        /// The command that transfers it to another stack, which defines it.
+        /// The command that transfers it to another stack that defines it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         transfer: Option<String>,
-        /// Why it is not known whether another stack defines it.
+        /// Why it is unknown whether another stack defines it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unknown: Option<String>,
     },
@@ -214,14 +214,14 @@ pub enum Note {
         /// Why.
         reason: String,
     },
-    /// A definition is missing live, and whether it was deleted outside cannot be decided.
+    /// A defined object is missing live, and whether it was deleted outside is unknown.
     DeletesUnknown {
         /// Which.
         key: Key,
         /// Why.
         reason: String,
     },
-    /// Objects of a kind change of which only the published schemas are known.
+    /// Objects change of a kind that only published schemas describe.
     Weak {
         /// Which kind.
         kind: KindName,
@@ -229,9 +229,9 @@ pub enum Note {
 }
 
 impl Plan {
-    /// The fields in which something is live that no definition names, and that a definition can name now. Where a value of the
-    /// file waits for its apply, what it names is compared with what was applied: if it named more, that value would be taken
-    /// for one that was changed outside.
+    /// The fields with live values that the definition does not name and could name now. Fields with pending values are
+    /// left out: they are compared with what was applied, so if the definition named more, the pending value would
+    /// count as an outside change.
     pub fn nameable(&self) -> BTreeSet<(&Key, Field)> {
         let fields = self.with_blocked().flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
         let waiting = fields.filter(|(_, field)| matches!(field.cause, Cause::Pending | Cause::Both));
@@ -242,7 +242,7 @@ impl Plan {
 }
 
 impl Note {
-    /// The field of an object in which something is live that the definition does not name, with its whole live value.
+    /// The field of an object with a live value that the definition does not name, and its whole live value.
     pub fn unnamed(&self) -> Option<(&Key, Field, &ValueDigest)> {
         match self {
             Note::Unnamed { key, path, value } => Some((key, Field::of_kind(key.kind, path)?, value)),
@@ -250,7 +250,7 @@ impl Note {
         }
     }
 
-    /// Its name, where it is said of the same objects again and again and a stack may leave it out of its reports.
+    /// Its name in `hide_notes`, for notes that recur for the same objects and that a stack may hide in its reports.
     pub fn routine(&self) -> Option<&'static str> {
         Some(match self {
             Note::ForeignEqual { .. } => "foreign_equal",
@@ -264,7 +264,7 @@ impl Note {
         })
     }
 
-    /// Whether it says that something cannot be decided: every report of a check shows it.
+    /// Whether it reports that a question cannot be decided: every report of a check shows such notes.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Note::DeletesUnknown { .. } | Note::OutsideUnread { .. })
     }

@@ -1,31 +1,31 @@
-//! Whose a live object is, as its two annotations prove it.
+//! The owner of a live object, as its two annotations prove it.
 
 use super::Plan;
 use crate::model::{AppliedFields, Key, Object, Ownership, STACK, WrittenFor};
 
-/// Whose a live object is.
+/// The owner of a live object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner<'m> {
-    /// This stack's (or, without a stack, trueup's), written for this very key.
+    /// This stack (or, without a stack, trueup): the annotations were written for this key.
     Ours,
-    /// It names this stack and does not prove the key: version 1 of the annotation, or none that can
-    /// be read. It may be a copy, so it is never enough for a delete.
+    /// It names this stack but does not prove the key: the annotation has version 1, or cannot be read. The
+    /// object may be a copy, so this is never enough for a delete.
     Unverified,
-    /// This stack's by a move from the named one, and not applied by it yet. Its definition may still be on its
-    /// way, so that there is none is never enough for a delete.
+    /// This stack, after a move from the named one, but not applied by it yet. The definition may follow later,
+    /// so a missing definition is never enough for a delete.
     Moved(&'m str),
-    /// Written by trueup for this key before there was a stack.
+    /// No stack: trueup wrote it before the stack had a name.
     Unstacked,
-    /// Another stack's.
+    /// Another stack.
     Foreign(&'m str),
     /// None: its annotations were written for another key and copied.
     Copied,
-    /// None: it carries no annotations.
+    /// None: it has no annotations.
     Nobody,
 }
 
 impl<'m> Owner<'m> {
-    /// Whose the object of this key and ownership annotations is, seen from `stack`.
+    /// The owner of the object with this key and these ownership annotations, from the view of `stack`.
     pub(crate) fn of(ownership: Option<&'m Ownership>, key: &Key, stack: Option<&str>) -> Self {
         let Some(ownership) = ownership else { return Owner::Nobody };
         let applied = ownership.applied.as_ref();
@@ -42,12 +42,12 @@ impl<'m> Owner<'m> {
         }
     }
 
-    /// Whether a change of it takes nothing over from anybody.
+    /// Whether the stack owns it, so that a change takes over nothing.
     pub(crate) fn is_ours(self) -> bool {
         matches!(self, Owner::Ours | Owner::Unverified | Owner::Moved(_))
     }
 
-    /// What was applied to the object, where its annotations are its own.
+    /// What was applied to the object; `None` where its annotations are copied.
     pub(crate) fn applied(self, ownership: Option<&'m Ownership>) -> Option<&'m AppliedFields> {
         match self {
             Owner::Copied => None,
@@ -56,7 +56,7 @@ impl<'m> Owner<'m> {
     }
 }
 
-/// The stack that owns an object, where that is another one than `stack`.
+/// The stack that owns an object, if that is not `stack`.
 pub fn foreign_stack<'o>(object: &'o Object, stack: Option<&str>) -> Option<&'o str> {
     let ownership = Ownership::read(&object.annotations);
     let is_foreign = matches!(Owner::of(ownership.as_ref(), &object.key, stack), Owner::Foreign(_));
@@ -64,7 +64,7 @@ pub fn foreign_stack<'o>(object: &'o Object, stack: Option<&str>) -> Option<&'o 
 }
 
 impl Plan {
-    /// Whether its stack owns an object, so that a change of it takes nothing over from anybody.
+    /// Whether its stack owns an object, so that a change takes over nothing.
     pub fn owns(&self, object: &Object) -> bool {
         let ownership = Ownership::read(&object.annotations);
         Owner::of(ownership.as_ref(), &object.key, self.stack.as_deref()).is_ours()

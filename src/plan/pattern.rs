@@ -1,6 +1,6 @@
-//! Patterns of filters, consents and settings: globs over `namespace/name`, and which namespaces one can match in. A glob is
-//! a regular language, so both questions about namespaces are answered by its automaton and not by how the glob is written:
-//! `{shop/a,pay/b}`, `pay[/]b` and `p{ay/}b` are the same as `pay/b` here.
+//! Patterns of filters, consents and settings: globs for `namespace/name`, and the namespaces that they can match in. A
+//! glob is a regular language, so its automaton answers both questions about namespaces, independent of how the glob is
+//! written: `{shop/a,pay/b}`, `pay[/]b` and `p{ay/}b` all can match `pay/b`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use regex_automata::{Anchored, MatchKind};
 use crate::kind::{self, KindName};
 use crate::model::{Key, Namespace, glob};
 
-/// States that are visited in search of a name that a glob leaves out.
+/// The most states that are visited to find a name that a glob does not match.
 const MOST_STATES: usize = 64;
 
 /// A pattern that cannot be read.
@@ -32,21 +32,20 @@ fn pattern(text: &str) -> Result<GlobMatcher, PatternError> {
     Ok(glob(text).map_err(error)?.compile_matcher())
 }
 
-/// A glob over `namespace/name`, behind one over the kind and `:` where only some kinds are meant; `*` and `?` match a
-/// `/` too.
+/// A glob for `namespace/name`, optionally after a glob for the kind and `:`. `*` and `?` also match `/`.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
-    /// As it was given.
+    /// The text as it was given.
     pub(super) text: String,
     kind: Option<GlobMatcher>,
     glob: GlobMatcher,
-    /// The one `namespace/name` that it matches: many of those are compared with many keys.
+    /// The only `namespace/name` that it matches, for speed: many such patterns are compared with many keys.
     literal: Option<String>,
     pub(super) reach: Reach,
 }
 
 impl Pattern {
-    /// That of a call, which would be about nothing if there were no such kind.
+    /// The pattern of a call, where an unknown kind is an error because it could not match.
     ///
     /// # Errors
     /// The text is not a glob, or names an unknown kind.
@@ -83,13 +82,13 @@ impl Pattern {
     }
 }
 
-/// The automaton of a glob; nothing where none could be built, which proves nothing.
+/// The automaton of a glob; `None` where it could not be built, and nothing can be proven.
 #[derive(Debug, Clone)]
 pub(super) struct Reach(Option<DFA>);
 
 impl Reach {
     pub(super) fn of(glob: &Glob) -> Self {
-        // A name of the service may contain more than UTF-8.
+        // Names in the service may contain bytes that are not UTF-8.
         let built = DFA::builder()
             .configure(DFA::config().match_kind(MatchKind::All))
             .syntax(syntax::Config::new().utf8(false).dot_matches_new_line(true))
@@ -98,7 +97,7 @@ impl Reach {
         Self(built.ok())
     }
 
-    /// Whether the glob may match a key of this namespace. It may unless that is proven.
+    /// Whether the glob may match a key of this namespace: true unless the opposite is proven.
     pub(super) fn may_match_in(&self, namespace: &Namespace) -> bool {
         let Some(dfa) = &self.0 else { return true };
         let mut cache = dfa.create_cache();
@@ -125,7 +124,7 @@ fn after(dfa: &DFA, cache: &mut Cache, namespace: &Namespace) -> Option<LazyStat
     Some(state)
 }
 
-/// Whether every text of at least one byte that follows is a match.
+/// Whether every continuation of at least one byte is a match.
 fn is_universal(dfa: &DFA, cache: &mut Cache, state: LazyStateID) -> bool {
     let mut seen: BTreeSet<LazyStateID> = BTreeSet::new();
     let mut left = vec![state];

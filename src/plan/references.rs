@@ -1,5 +1,5 @@
-//! The references of the definitions: what a plan would write is there, or is created before it, and nothing that a
-//! definition still refers to is deleted. What does not hold blocks its change.
+//! The references of definitions: the target of a reference that a plan writes must be live or created first, and an
+//! object that a definition still refers to is not deleted. A broken reference blocks its change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::{
 use crate::kind::Target;
 use crate::model::{Definition, Key, ListRead, Live, Scope};
 
-/// What definitions refer to within their own tenant.
+/// The targets of definitions within their own tenant.
 type Targets<'f> = BTreeMap<&'f Key, Vec<Target>>;
 
 /// Blocks the changes of `plan` whose references are broken; `live` are the keys of all lists.
@@ -34,11 +34,11 @@ pub(super) fn block_broken(plan: &mut Plan, input: &PlanInput<'_>, live: &BTreeS
     };
     let of: Targets<'_> = definitions.map(|(key, definition)| (key, targets(definition))).collect();
     block_deletes(plan, input.allow, &of);
-    // What is blocked is not created: others may need it.
+    // Others may refer to a create that was blocked.
     while block_writes(plan, input, &of, live) {}
 }
 
-/// Blocks creates and replaces of what refers to something that is not there; whether there were any.
+/// Blocks creates and replaces with a reference to a missing object. Returns whether it blocked any.
 fn block_writes(plan: &mut Plan, input: &PlanInput<'_>, of: &Targets<'_>, live: &BTreeSet<Key>) -> bool {
     let creates: BTreeSet<&Key> = plan.of_kind(ActionKind::Create).map(|change| &change.key).collect();
     let is_there = |key: &Key| live.contains(key) || creates.contains(key);
@@ -47,7 +47,7 @@ fn block_writes(plan: &mut Plan, input: &PlanInput<'_>, of: &Targets<'_>, live: 
     for change in plan.changes.iter().chain(partly) {
         let targets = of.get(&change.key).into_iter().flatten().filter(|target| writes(change, target));
         let found = targets.filter_map(|target| broken_reference(plan, input, &is_there, (&change.key, target)));
-        // A mistake is named before what another call would make.
+        // Report a mistake rather than a target that another call would create.
         if let Some(found) = found.max_by_key(BrokenReference::is_error) {
             broken.insert(change.key.clone(), found);
         }
@@ -83,7 +83,7 @@ fn broken_reference(
     candidates.first().map(|key| BrokenReference::Missing(written(key)))
 }
 
-/// Blocks deletes of what a definition refers to.
+/// Blocks deletes of objects that a definition refers to.
 fn block_deletes(plan: &mut Plan, allow: &Allowances, of: &Targets<'_>) {
     let deletes: BTreeSet<&Key> = plan.deletes().collect();
     if deletes.is_empty() {
@@ -118,32 +118,32 @@ pub(super) fn writes(change: &Change, target: &Target) -> bool {
     }
 }
 
-/// Whether the live object that a change replaces has a reference to the same target: nothing becomes worse by it.
+/// Whether the replaced live object already refers to the same target, so that the change does no harm.
 fn refers_already(change: &Change, target: &Target) -> bool {
     let Action::Replace { before, .. } = &change.action else { return false };
     let keys = |target: &Target| waves::candidates(target, &change.key.namespace).collect::<Vec<_>>();
     waves::targets(&before.endpoint).iter().any(|live| keys(live) == keys(target))
 }
 
-/// Whether an object is not live, as its list says.
+/// Whether an object is not live, according to its list.
 fn is_gone(live: &Live, key: &Key) -> bool {
     live.lists.get(&key.into()).and_then(ListRead::items).is_some_and(|items| !items.contains_key(key))
 }
 
-/// What the live objects of a list call their tenant.
+/// The names of the tenant in the live objects of a list.
 fn tenants(read: &ListRead) -> impl Iterator<Item = &String> {
     let items = read.items().into_iter().flat_map(BTreeMap::values);
     items.filter_map(|item| item.object()?.tenant.as_ref())
 }
 
-/// Blocks the changes of all that refer in a circle.
+/// Blocks the changes of all objects in a circle of references.
 fn block(plan: &mut Plan, circle: &[WrittenReference], reason: impl Fn() -> BrokenReference) {
     let keys: BTreeSet<&Key> = circle.iter().map(|reference| &reference.by).collect();
     plan.block_changes(|change| keys.contains(&change.key).then(|| BlockReason::Reference(reason())));
 }
 
-/// The circles of references among the creates of a plan, or among its deletes; those that share an object are one or
-/// the other.
+/// The circles of references among the creates of a plan, or among its deletes; of circles that share an object, only
+/// one is reported.
 fn circles(plan: &Plan, kind: ActionKind) -> Vec<Vec<WrittenReference>> {
     let objects = plan.of_kind(kind).map(|change| change.action.object());
     let objects: BTreeMap<&Key, _> = objects.map(|object| (&object.key, object)).collect();
@@ -161,7 +161,7 @@ fn circles(plan: &Plan, kind: ActionKind) -> Vec<Vec<WrittenReference>> {
     }
     let mut circles = Vec::new();
     loop {
-        // What refers to nothing that is left is in no circle.
+        // An object without a reference to a remaining one is in no circle.
         let before = left.len();
         let keys: BTreeSet<Key> = left.keys().map(|key| (*key).clone()).collect();
         left.retain(|_, references| {
@@ -171,7 +171,7 @@ fn circles(plan: &Plan, kind: ActionKind) -> Vec<Vec<WrittenReference>> {
         if left.len() < before {
             continue;
         }
-        // Everything that is left refers to something that is left: to follow it leads into a circle.
+        // Every remaining object refers to a remaining one, so following the references ends in a circle.
         let Some(first) = left.keys().next().copied() else { return circles };
         let mut path: Vec<WrittenReference> = Vec::new();
         let mut at = first.clone();
@@ -190,7 +190,7 @@ fn circles(plan: &Plan, kind: ActionKind) -> Vec<Vec<WrittenReference>> {
 }
 
 impl Plan {
-    /// Blocks what refers to a create of `whole` that this part of it does not make.
+    /// Blocks changes that refer to a create of `whole` that this part does not contain.
     pub(super) fn block_without_targets(&mut self, whole: &Plan) {
         let created = whole.created();
         if created.is_subset(&self.created()) {
@@ -204,8 +204,8 @@ impl Plan {
         });
     }
 
-    /// Blocks what would write a reference to an object that is neither live nor created by this plan, as far as its list
-    /// was read; and what would write one into a list that the plan that is `undone` read, and that cannot be read now.
+    /// Blocks changes that would write a reference to an object that is neither live nor created by this plan, if its
+    /// list was read, or whose list the `undone` plan read but that cannot be read now.
     pub(super) fn block_lost_references(&mut self, undone: &Plan, live: &Live) {
         live.lists.values().for_each(|read| self.learn_tenants(read));
         // Endpoints do not refer to one another.
@@ -231,20 +231,20 @@ impl Plan {
         });
     }
 
-    /// The lists of what it writes references to and does not create, as far as `whole` is about them.
+    /// The lists of objects that it writes references to and does not create, if `whole` is about these lists.
     pub fn referred_lists(&self, whole: &Plan) -> BTreeSet<Scope> {
         let lists = self.referred().flat_map(|(.., keys)| keys).map(|key| Scope::from(&key));
         lists.filter(|list| whole.is_about(list)).collect()
     }
 
-    /// Whether it read a list. One that undoes a run reads what it writes, and is about all of those namespaces.
+    /// Whether the plan is about a list: it read the list or, in a rollback, another list of the same namespace.
     pub(super) fn is_about(&self, list: &Scope) -> bool {
         let is_beside = |read: &Scope| self.undone().is_some() && read.namespace == list.namespace;
         self.scope.contains_key(list) || self.scope.keys().any(is_beside)
     }
 
-    /// A reference that this part of a plan, which was made earlier, would write to an object that is gone by now, as far as
-    /// its list was read. What the `whole` plan deletes was allowed to go.
+    /// A reference that this part of an earlier plan would write to an object that no longer exists, if its list was
+    /// read. Objects that the `whole` plan deletes do not count.
     pub fn lost_reference(&self, whole: &Plan, live: &Live) -> Option<WrittenReference> {
         let named: BTreeSet<String> = live.lists.values().flat_map(tenants).cloned().collect();
         let own = if named.is_empty() { self.own_tenants() } else { named };
@@ -257,7 +257,7 @@ impl Plan {
         Some(WrittenReference { by: change.key.clone(), path: target.path, target: keys.into_iter().next()? })
     }
 
-    /// The references that this plan writes to what it does not create, each with the keys that it may mean.
+    /// The references that this plan writes to objects that it does not create, each with the keys that it may mean.
     fn referred(&self) -> impl Iterator<Item = (&Change, Target, Vec<Key>)> {
         let is_created = |action: &Action| matches!(action.kind(), ActionKind::Create | ActionKind::Recreate);
         let created = self.changes.iter().filter(move |change| is_created(&change.action));
@@ -272,7 +272,7 @@ impl Plan {
         written.filter(move |(.., keys)| !keys.iter().any(|key| created.contains(key)))
     }
 
-    /// Blocks the changes with a broken reference: `broken` finds how it is, and its target, with what this plan creates.
+    /// Blocks changes with a broken reference. `broken` gets a change, a target and the creates, and returns the fault.
     fn block_references(
         &mut self,
         broken: impl Fn(&Change, &Target, &BTreeSet<Key>) -> Option<(fn(WrittenReference) -> BrokenReference, Key)>,
@@ -287,7 +287,7 @@ impl Plan {
                     Some(BlockReason::Reference(reason(reference)))
                 })
             });
-            // What is blocked is not created: others may need it.
+            // Others may refer to a create that was blocked.
             if !is_one_blocked {
                 return;
             }
@@ -298,7 +298,7 @@ impl Plan {
         self.of_kind(ActionKind::Create).map(|change| change.key.clone()).collect()
     }
 
-    /// Notes what the live objects of a list call their tenant.
+    /// Records the names of the tenant in the live objects of a list.
     pub(super) fn learn_tenants(&mut self, read: &ListRead) {
         for tenant in tenants(read) {
             if !self.live_tenants.contains(tenant) {
@@ -307,8 +307,8 @@ impl Plan {
         }
     }
 
-    /// What the tenant is called where references name it, as the service lets them: by what is live, else by the references
-    /// to what this plan is about.
+    /// The names by which references may call the own tenant: those in live objects, else those in references to
+    /// objects of this plan.
     pub fn own_tenants(&self) -> BTreeSet<String> {
         let mut own = self.live_tenants.clone();
         if !own.is_empty() {
@@ -324,7 +324,7 @@ impl Plan {
         own
     }
 
-    /// The references for which the definitions are wrong, each with its place.
+    /// The broken references that are errors of the definitions.
     pub fn broken_references(&self) -> impl Iterator<Item = &BrokenReference> {
         self.blocked.iter().filter_map(|BlockedChange { reason, .. }| match reason {
             BlockReason::Reference(broken) => Some(broken).filter(|broken| broken.is_error()),

@@ -1,5 +1,5 @@
-//! Who refers to the endpoints that a plan would delete. A list does not say, so the planner asks the
-//! service for each delete. What else blocks a delete is also taken in here.
+//! The referrers of the objects that a plan would delete. Lists do not contain them, so the planner requests
+//! them for each delete. Other reasons that block deletes are added here as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +10,19 @@ use crate::kind::KindName;
 use crate::model::{Key, Name, RelatedObject};
 
 impl Plan {
-    /// The endpoints that would go for good.
+    /// The objects that would be deleted for good.
     pub fn deletes(&self) -> impl Iterator<Item = &Key> {
         self.of_kind(ActionKind::Delete).map(|change| &change.key)
     }
 
-    /// The endpoints that would go, for good or to be created anew, once that is allowed: the planner asks the service who
-    /// refers to each.
+    /// The objects that would be deleted or recreated, also those that are blocked until a recreate is allowed: the
+    /// planner requests the referrers of each.
     pub fn going(&self) -> impl Iterator<Item = &Key> {
         let goes = self.changes.iter().filter(|change| change.action.deletes()).map(|change| &change.key);
         goes.chain(self.blocked.iter().filter(|entry| entry.is_fixed()).map(|entry| &entry.key))
     }
 
-    /// Blocks the deletes for which there is a reason; whether there were any.
+    /// Blocks the deletes for which `reason` returns one. Returns whether it blocked any.
     pub fn block_deletes(&mut self, mut reason: impl FnMut(&Key) -> Option<BlockReason>) -> bool {
         self.block_changes(|change| match change.action {
             Action::Delete { .. } => reason(&change.key),
@@ -30,12 +30,12 @@ impl Plan {
         })
     }
 
-    /// Takes in who refers to the endpoints that would go: a delete of one that others refer to, or
-    /// of which that is not known, is blocked unless it was allowed by name.
+    /// Adds the referrers of the objects that would be deleted: a delete with referrers is blocked unless it was
+    /// allowed by name, and a delete whose referrers are unknown is always blocked.
     pub fn refer(&mut self, allow: &Allowances, mut referrers: impl FnMut(&Key) -> Result<Vec<RelatedObject>, String>) {
         loop {
             let referring = self.referring_afterwards();
-            // What goes before it, or lets it go, does not refer to it then.
+            // A referrer that this plan deletes first, or that drops its reference, does not count.
             let refers = |key: &Key, one: &RelatedObject| {
                 let afterwards = one.key().and_then(|one| referring.get(&one));
                 afterwards.is_none_or(|targets| targets.contains(key))
@@ -43,7 +43,7 @@ impl Plan {
             for entry in self.blocked.iter_mut().filter(|entry| entry.is_fixed()) {
                 let Ok(mut by) = referrers(&entry.key) else { continue };
                 by.retain(|one| refers(&entry.key, one));
-                // The consent to create it anew would not help.
+                // The consent to recreate it would not help.
                 if !by.is_empty() {
                     entry.reason = BlockReason::Referred { by };
                 }
@@ -60,7 +60,7 @@ impl Plan {
                                 referrers.clone_from(&by);
                                 allow.key(KeyAllowance::Referred, &change.key)
                             }
-                            // What is created again is another object to those that refer to it.
+                            // For its referrers, a recreated object is a different one.
                             _ => false,
                         };
                         let is_blocked = !by.is_empty() && !is_allowed;
@@ -69,22 +69,22 @@ impl Plan {
                     Err(reason) => Some(BlockReason::Unchangeable(Unchangeable::ReferrersUnknown { reason })),
                 }
             });
-            // What is blocked keeps referring to the others.
+            // Blocked objects keep their references to others.
             if !is_one_blocked && !self.block_circles() && !self.block_replaced() {
                 return;
             }
         }
     }
 
-    /// Blocks the recreates of objects whose referrers can let go of them only after they are there again; whether there
-    /// are any.
+    /// Blocks the recreates of objects whose referrers can drop their references only after the objects exist again.
+    /// Returns whether it blocked any.
     fn block_circles(&mut self) -> bool {
         let mut circles = waves::recreated_in_circles(&self.changes);
         !circles.is_empty()
             && self.block_changes(|change| circles.remove(&change.key).map(|by| BlockReason::Referred { by }))
     }
 
-    /// Blocks what goes in this part of `whole`, and would be let go by a change that the part leaves out.
+    /// Blocks deletes in this part of `whole` whose referrers would drop their references in changes that are left out.
     pub(super) fn block_still_referred(&mut self, whole: &Plan, allow: &Allowances) {
         let of_change = |change: &Change| match &change.action {
             Action::Delete { referrers, .. } => Some((change.key.clone(), referrers.clone())),
@@ -106,13 +106,13 @@ impl Plan {
 
     /// The objects that this plan deletes or replaces, each with what it refers to afterwards.
     fn referring_afterwards(&self) -> BTreeMap<Key, BTreeSet<Key>> {
-        // Endpoints alone do not refer to one another: the usual case.
+        // The usual case: endpoints do not refer to one another.
         let is_mixed = self.changes.iter().any(|change| !change.key.kind.is_endpoint());
         let writes = [ActionKind::Replace, ActionKind::Recreate, ActionKind::Delete];
         let changed = self.changes.iter().filter(|change| is_mixed && writes.contains(&change.action.kind()));
         let targets =
             |change: &Change| waves::afterwards(change).as_deref().map(waves::target_keys).unwrap_or_default();
-        // What moves to another namespace goes after it is there: it refers to what it will refer to until then.
+        // An object that moves to another namespace is deleted last, so it refers to its future targets until then.
         let mut moved: BTreeMap<(KindName, &Name), BTreeSet<Key>> = BTreeMap::new();
         for create in self.of_kind(ActionKind::Create).filter(|_| is_mixed) {
             moved.entry((create.key.kind, &create.key.name)).or_default().extend(targets(create));
@@ -124,7 +124,7 @@ impl Plan {
         changed.map(|change| (change.key.clone(), referring(change))).collect()
     }
 
-    /// Blocks the changes for which there is a reason; whether there were any.
+    /// Blocks the changes for which `reason` returns one. Returns whether it blocked any.
     pub(super) fn block_changes(&mut self, mut reason: impl FnMut(&mut Change) -> Option<BlockReason>) -> bool {
         // In place: another vector would take the memory of all changes again.
         let mut reasons = Vec::new();

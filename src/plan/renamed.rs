@@ -1,5 +1,5 @@
-//! Objects that get another name or namespace: the service cannot rename one, so a plan creates it there and deletes
-//! it here. A note says which belong together, and where the create is blocked, the delete is. Pure.
+//! Objects that get another name or namespace: the service cannot rename objects, so a plan creates the new one and
+//! deletes the old one. A note connects the two, and where the create is blocked, so is the delete. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use crate::kind::KindName;
 use crate::model::{Key, Name, Object, gathered};
 
 impl Plan {
-    /// Blocks the deletes in whose place a blocked create may be meant: of the same name in another namespace, and of the
-    /// same kind in its own; whether there are any. In an apply they would wait for it.
+    /// Blocks the deletes that a blocked create may replace: of the same kind, with the same name or in the same
+    /// namespace. Returns whether it blocked any. In an apply, these deletes would wait for the create.
     pub(super) fn block_replaced(&mut self) -> bool {
         let creates = self.blocked.iter().filter(|blocked| {
             let is_create = matches!(blocked.change, Some(Change { action: Action::Create { .. }, .. }));
@@ -29,7 +29,7 @@ impl Plan {
                 create.kind == key.kind && (create.name == key.name || create.namespace == key.namespace)
             };
             let create = creates.iter().find(may_replace)?;
-            // What moves to a create of this plan has its place there.
+            // An object that moves to a create of this plan is replaced by that one.
             let is_moved =
                 created.get(&(key.kind, &key.name)).is_some_and(|all| all.iter().any(|one| is_move(gone, one)));
             (!is_moved).then(|| (key.clone(), create.clone()))
@@ -38,8 +38,8 @@ impl Plan {
         self.block_deletes(|key| Some(BlockReason::Unreplaced { create: unreplaced.get(key)?.clone() }))
     }
 
-    /// Notes each delete whose endpoint is created in another namespace, under the same name and with the same spec. A
-    /// name with a second create or delete is ambiguous, and is not noted.
+    /// Notes each delete whose object is created in another namespace, with the same name and spec. A name with a
+    /// second create or delete is ambiguous, and is not noted.
     pub(super) fn note_renamed(&mut self) {
         let mut changed: BTreeMap<(KindName, &Name), [Vec<&Object>; 2]> = BTreeMap::new();
         for Change { key, action, .. } in self.with_blocked() {
@@ -56,13 +56,13 @@ impl Plan {
     }
 }
 
-/// The note on what is created and deleted under one name.
+/// The note on objects that are created and deleted with the same name.
 fn note(created: &[&Object], deleted: &[&Object]) -> Option<Note> {
     let ([wanted], [gone]) = (created, deleted) else { return None };
     is_move(gone, wanted).then(|| Note::Renamed { key: gone.key.clone(), to: wanted.key.clone() })
 }
 
-/// Whether both have the same spec, as far as answers show it.
+/// Whether both have the same spec, as far as responses show it.
 fn is_move(gone: &Object, wanted: &Object) -> bool {
     let differences = diff::compare(gone, wanted, CompareOptions::default());
     !differences.iter().any(|difference| difference.field.is_of_spec())

@@ -23,13 +23,13 @@ pub struct UndoneRun<'a> {
     pub run: &'a RunId,
     /// The plan that it applied.
     pub plan: &'a Plan,
-    /// What it wrote, for each endpoint the first write.
+    /// Its writes: the first one for each object.
     pub writes: Vec<AppliedWrite<'a>>,
 }
 
 impl UndoneRun<'_> {
-    /// The lists that its rollback looks at: those that it wrote in, and those of what its rollback may refer to again, as
-    /// far as its own plan read them.
+    /// The lists that its rollback reads: those that it wrote in, and those of objects that its rollback may refer to
+    /// again, if the plan of the run is about them.
     pub fn lists(&self) -> BTreeSet<Scope> {
         let changes: BTreeMap<&Key, &Change> = self.plan.changes.iter().map(|change| (&change.key, change)).collect();
         let mut lists: BTreeSet<Scope> = self.writes.iter().map(|write| write.key.into()).collect();
@@ -49,49 +49,49 @@ impl UndoneRun<'_> {
 pub struct AppliedWrite<'a> {
     /// The endpoint.
     pub key: &'a Key,
-    /// What the write did.
+    /// The kind of the write.
     pub action: ActionKind,
-    /// The runs of which the ownership annotations of the written object name one: this one and those that it resumed.
+    /// The runs that the ownership annotations of the written object may name: this one and those that it resumed.
     pub runs: Vec<RunId>,
-    /// The object as the run found it; nothing for a create.
+    /// The object as the run found it; `None` for a create.
     pub before: Option<&'a BeforeImage>,
 }
 
-/// What a rollback is made of.
+/// The input of a rollback.
 #[derive(Clone, Copy)]
 pub struct RollbackInput<'a> {
     /// The run that is undone.
     pub undone: &'a UndoneRun<'a>,
-    /// What is live now, of [`UndoneRun::lists`] at least.
+    /// The live objects, at least of [`UndoneRun::lists`].
     pub live: &'a Live,
-    /// The definitions of the working directory, and those of the commits that were applied before the run: they have the
-    /// secrets that no before-image has.
+    /// The definitions of the working directory, and those of the commits that were applied before the run:
+    /// before-images do not contain secrets, but these do.
     pub definitions: &'a [Desired],
-    /// Which endpoints are restored.
+    /// Which objects are restored.
     pub only: &'a dyn Fn(&Key) -> bool,
     /// Fields that are left out of comparison.
     pub ignore: &'a Ignore,
-    /// What was allowed by name.
+    /// The consents given by name.
     pub allow: &'a Allowances,
 }
 
-/// A plan that restores what a run wrote over.
+/// A plan that restores what a run overwrote.
 ///
 /// # Guarantees
-/// - Only fields that the run wrote are restored, and its ownership annotations; everything else stays as it
-///   is now.
-/// - A field that the configuration leaves out stays as it is, with a note, and so does what the ownership annotation says
-///   of it.
-/// - A field that is neither as the run left it nor as it was before blocks its object, with the
+/// - Only fields that the run wrote are restored, and its ownership annotations; everything else stays
+///   unchanged.
+/// - A field that the settings ignore stays unchanged, with a note, and so does its record in the ownership
+///   annotation.
+/// - A field that has neither the value that the run wrote nor the one before blocks its object, with the
 ///   three values.
-/// - What already is as before needs nothing, so that a write which never took effect is no matter.
-/// - No reference is written to what is neither live nor created again, as far as its list was read (see
-///   [`UndoneRun::lists`]), nor into a list that the run's plan read and that cannot be read now.
+/// - A field that already has the value from before needs no change, so a write without an effect does no harm.
+/// - No reference is written to an object that is neither live nor created again, if its list was read (see
+///   [`UndoneRun::lists`]), nor to one whose list the run's plan read and that cannot be read now.
 ///
 /// # Caveats
-/// An endpoint that is created again gets another uid, and loses what the model does not support; a note
-/// says who referred to it. Who refers to an endpoint that would go is not in a list: call
-/// [`Plan::refer`] as for any plan.
+/// An object that is created again gets a new uid, and loses what the model does not support; a note
+/// lists its referrers. Lists do not contain the referrers of an object to delete: call [`Plan::refer`]
+/// as for any plan.
 pub fn rollback(input: RollbackInput<'_>) -> Plan {
     let undone = input.undone.plan;
     let mut plan = Plan {
@@ -173,7 +173,7 @@ impl Undo<'_, '_> {
             }
         };
         match (self.write.action, live) {
-            // It is gone again, or never was: nothing to undo.
+            // It was deleted again, or never created: nothing to undo.
             (ActionKind::Create, None) => {}
             (ActionKind::Create, Some(live)) => self.created(live),
             (ActionKind::Replace | ActionKind::Annotate, live) => self.replaced(live),
@@ -190,7 +190,7 @@ impl Undo<'_, '_> {
         Change::new(self.change.key.clone(), action)
     }
 
-    /// The managed fields in which live is not `image`.
+    /// The managed fields in which live differs from `image`.
     fn moved(&self, image: &Object, live: &Object) -> BTreeSet<Field> {
         self.differing(image, live, &self.input.ignore.fields(&self.change.key))
     }
@@ -227,7 +227,7 @@ impl Undo<'_, '_> {
         match live {
             Some(live) if live.uid == before.uid && !live.deleting => return,
             Some(live) if live.deleting => return self.block(BlockReason::Unchangeable(Unchangeable::Deleting), None),
-            // Created again as it was, as by a rollback before this one.
+            // Created again with the old values, for example by an earlier rollback.
             Some(live) if self.moved(&before.endpoint, &live.endpoint).is_empty() => return,
             _ => {}
         }
@@ -236,7 +236,7 @@ impl Undo<'_, '_> {
         let was_applied = applied(&before.endpoint);
         let secrets = self.unshown(&before.endpoint, was_applied.as_ref());
         for (unit, value) in &secrets {
-            // A unit as the definition has it is one that the object can have.
+            // The units of a definition are valid, so this cannot fail.
             let _ = Field::of_unit(unit).assign(&mut wanted, &Json::Null, value);
         }
         let ownership = Some(OwnershipAnnotations::of(&before.endpoint)).filter(|of| !of.is_empty());
@@ -278,10 +278,10 @@ impl Undo<'_, '_> {
         let (annotations, fields): (Vec<Field>, Vec<Field>) =
             to_restore.into_iter().partition(Field::is_ownership_annotation);
         let before_now = BeforeImage::of(live);
-        // Of an object without an owner then, what is applied now stays.
+        // If the object had no owner before, the record of what is applied now counts.
         let was_applied = applied(original).or_else(|| applied(&live.endpoint));
         let secrets = self.unshown(original, was_applied.as_ref());
-        // A secret that the run wrote is another one, although no answer shows it.
+        // A secret that the run wrote differs, although responses do not show it.
         let is_another = |change: &&FieldChange| {
             change.field.unit().and_then(|unit| secrets.get(unit)).is_some_and(|value| *value != change.after)
         };
@@ -292,7 +292,7 @@ impl Undo<'_, '_> {
         let reset = reset.filter(|field| wrote.contains(field));
         let fields: BTreeSet<Field> = fields.into_iter().chain(rewritten).chain(reset).collect();
         let is_of_left = |field: &Field| !left.is_empty() && *field == Field::Annotation(APPLIED.to_owned());
-        // Which run wrote it is no matter.
+        // Which run wrote the annotations does not matter.
         let was = Ownership::read(&original.annotations);
         let is_as_before = || was.zip(ownership.as_ref()).is_some_and(|(was, now)| now.fits(&was));
         if fields.is_empty() && (annotations.iter().all(is_of_left) || is_as_before()) {
@@ -307,7 +307,7 @@ impl Undo<'_, '_> {
                 FieldChange::new(field, before, after, Cause::Pending)
             })
             .collect();
-        // What an image does not name may be what the service filled.
+        // Values that an image does not name may have been filled in by the service.
         let seen = |change: &FieldChange| change.field.seen(kind, &change.before, &change.after);
         let fixed = fields.iter().find_map(|change| change.field.fixed(kind, &seen(change), &change.after));
         let may_recreate = self.input.allow.key(KeyAllowance::Recreate, &self.change.key);
@@ -354,7 +354,7 @@ impl Undo<'_, '_> {
         }
     }
 
-    /// The units of an object as it was of which no answer shows all, of the definition that was `applied` to it.
+    /// The units with hidden values of the original object, from the definition that was `applied` to it.
     fn unshown(&self, original: &Object, applied: Option<&AppliedFields>) -> BTreeMap<String, Json> {
         let Some(applied) = applied else { return BTreeMap::new() };
         let of_key = |desired: &Desired| desired.definitions.get(&self.change.key).cloned();
@@ -371,14 +371,14 @@ impl Undo<'_, '_> {
         units.max_by_key(BTreeMap::len).unwrap_or_default()
     }
 
-    /// The fields that the run wrote, its ownership annotations among them.
+    /// The fields that the run wrote, including its ownership annotations.
     fn wrote(&self) -> impl Iterator<Item = Field> {
         let fields = self.change.fields().iter().map(|change| change.field.clone());
         fields.chain(self.change.ownership_values("").map(|(field, _)| field))
     }
 
-    /// What the run made of `base`, with the ownership annotations of the run that made it: the one that live names, where
-    /// several may have.
+    /// The object that the run made from `base`, with its ownership annotations. If several runs may have made it, the
+    /// one that live names counts.
     fn written(&self, base: &Object, live: Option<&LiveObject>) -> Option<Object> {
         let named = live.and_then(|live| applied(&live.endpoint)).map(|applied| applied.run);
         let runs = &self.write.runs;
@@ -387,7 +387,7 @@ impl Undo<'_, '_> {
     }
 }
 
-/// An object as it was, but that it refers to others by name: they may have been created again since.
+/// The object to restore: references have names but no uids, because their targets may have been created again since.
 fn restored(was: &Object) -> Object {
     let spec = was.spec.without_uids().unwrap_or_else(|_| was.spec.clone());
     Object { spec, ..was.clone() }
@@ -398,13 +398,13 @@ fn applied(object: &Object) -> Option<AppliedFields> {
     Ownership::read(&object.annotations)?.applied
 }
 
-/// The place of a secret that an object as it was may have had, and that a change brings back without it. Live need not
-/// have that place.
+/// The place of a secret that the original object may have had, and that a change restores without the secret. The live
+/// object need not have this place.
 fn secret_of_then(was: &BeforeImage, change: &Change) -> Option<String> {
     was.secret_places().into_iter().find(|place| change.writes_secret(place) && !change.provides(place))
 }
 
-/// Where something was applied to an object as it was that no answer shows and that is in none of these units.
+/// The path of a hidden unit that was applied to the original object and that is not among these units.
 pub(super) fn lost(
     original: &Object,
     applied: Option<&AppliedFields>,
@@ -412,7 +412,7 @@ pub(super) fn lost(
 ) -> Option<String> {
     let applied = applied?;
     let was = &original.spec;
-    // Where another option of a group is shown, the service made that of it.
+    // A group with another shown option is not lost: the service turned the applied option into that one.
     let is_lost = |unit: &&str| {
         was.unit(unit).is_null() && !units.contains_key(*unit) && applied.has_hidden(&Field::of_unit(unit))
     };

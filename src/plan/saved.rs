@@ -24,19 +24,19 @@ const FORMAT: DocumentFormat = DocumentFormat {
     remedy: "plan again, and compare the digest with the reviewed one",
 };
 
-/// Why a file is not run as a plan.
+/// Why a file is not accepted as a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
-    /// It is none, or altered: its content does not have the digest or the guards that it names.
+    /// It is not a plan, or it was altered: its content does not match its digest or guards.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// The content has the digest that the file names, and no plan says such a thing.
+    /// The content matches its digest, but trueup cannot have made such a plan.
     #[error("the plan contradicts itself, so it was written by hand: {0}")]
     Unsound(String),
 }
 
 impl Plan {
-    /// Writes the plan as a file contains it: JSON with its digest, a final line break included.
+    /// Writes the plan as the content of a file: JSON with its digest and a final line break.
     ///
     /// # Errors
     /// Those of `out`.
@@ -51,20 +51,20 @@ impl Plan {
         out.write_all(b"\n")
     }
 
-    /// What [`Plan::write`] writes, as one text.
+    /// The output of [`Plan::write`] as one text.
     pub fn to_file(&self) -> String {
         let mut text = Vec::new();
-        // Text keys, strings, numbers: nothing that fails.
+        // Text keys, strings and numbers cannot fail.
         let _ = self.write(&mut text);
         String::from_utf8(text).unwrap_or_default()
     }
 
-    /// Whether a file's beginning looks like a saved plan; what it says of itself, not its name.
+    /// Whether the beginning of a file is that of a saved plan, by its content, not its name.
     pub fn is_file(bytes: &[u8]) -> bool {
         kind_of(bytes).is_some_and(|kind| FORMAT.kinds.contains(&kind.as_str()))
     }
 
-    /// Takes the cause from what a rollback does to whole objects: earlier versions wrote one.
+    /// Removes the causes of creates and deletes in a rollback, which earlier versions wrote.
     pub fn forget_causes_of_undone(&mut self) {
         let is_undone = self.undone().is_some();
         let blocked = self.blocked.iter_mut().filter_map(|blocked| blocked.change.as_mut());
@@ -78,7 +78,7 @@ impl Plan {
     /// The plan of a file.
     ///
     /// # Errors
-    /// The file is not a plan, of another format, altered, or no plan that anybody could have made.
+    /// The file is not a plan, has another format, was altered, or contradicts itself.
     pub fn from_file(bytes: &[u8]) -> Result<Self, SavedError> {
         let Saved { mut plan, digest, .. } = FORMAT.read::<Saved<Plan>>(bytes)?;
         let is_applied = plan.allowed.iter().any(|allowed| allowed.at_apply);

@@ -7,8 +7,8 @@ use super::pattern::{Pattern, PatternError};
 use crate::kind;
 use crate::model::{Definition, Desired, Key, LiveItem, Namespace, Scope, Selector, SelectorError, StringMap};
 
-/// The filters of a call. They choose among the changes and never narrow what is loaded or read, so
-/// that a narrower call can never look like a removal.
+/// The filters of a call. They select changes and never narrow what is loaded or read, so that objects
+/// that a narrower call leaves out never look removed.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     paths: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Selection {
     selector: Selector,
 }
 
-/// Which filters of a selection have matched something so far.
+/// Which filters of a selection have matched an object so far.
 #[derive(Debug, Clone, Default)]
 pub struct MatchedFilters {
     only: Vec<bool>,
@@ -40,18 +40,18 @@ pub enum UnmatchedFilter {
     /// `--selector`
     #[error("`--selector` matches nothing")]
     Selector,
-    /// Each matches something, and together they match nothing.
+    /// Each filter matches something, but together they match nothing.
     #[error("the filters of this call leave nothing in")]
     Together,
 }
 
 impl MatchedFilters {
-    /// Which globs of each flag matched something; empty where nothing was noted.
+    /// Which globs of each flag matched an object; empty where no object was recorded.
     pub fn globs(&self) -> [(&'static str, &[bool]); 2] {
         [("only", &self.only), ("except", &self.except)]
     }
 
-    /// What these or the others matched: the filters of one call in several stacks.
+    /// Adds the matches of the same filters in another stack of the call.
     pub fn add(&mut self, other: &MatchedFilters) {
         for (ours, others) in [(&mut self.only, &other.only), (&mut self.except, &other.except)] {
             ours.resize(ours.len().max(others.len()), false);
@@ -62,25 +62,25 @@ impl MatchedFilters {
         self.namespaces.extend(other.namespaces.iter().cloned());
     }
 
-    /// The namespaces that the call is about, whatever is in them.
+    /// Adds namespaces that the call is about, even if they are empty.
     pub fn add_namespaces<'n>(&mut self, namespaces: impl IntoIterator<Item = &'n Namespace>) {
         self.namespaces.extend(namespaces.into_iter().cloned());
     }
 }
 
 impl Selection {
-    /// Everything.
+    /// A selection without filters.
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// Only definitions in this file, or in files below this folder, or changed by an overlay there, relative to the stack's
-    /// directory. Several add up.
+    /// Selects only definitions in this file, in files below this folder, or changed by an overlay there, relative to
+    /// the stack's directory. Several add up.
     pub fn add_path(&mut self, path: &str) {
         self.paths.push(path.trim_end_matches('/').to_owned());
     }
 
-    /// Only endpoints whose `namespace/name` the glob matches. Several add up.
+    /// Selects only objects whose `namespace/name` the glob matches. Several add up.
     ///
     /// # Errors
     /// The text is not a glob, or names an unknown kind.
@@ -89,7 +89,7 @@ impl Selection {
         Ok(())
     }
 
-    /// No endpoints whose `namespace/name` the glob matches.
+    /// Leaves out objects whose `namespace/name` the glob matches.
     ///
     /// # Errors
     /// The text is not a glob, or names an unknown kind.
@@ -98,12 +98,12 @@ impl Selection {
         Ok(())
     }
 
-    /// Only endpoints of this namespace. Several add up.
+    /// Selects only objects of this namespace. Several add up.
     pub fn add_namespace(&mut self, namespace: Namespace) {
         self.namespaces.insert(namespace);
     }
 
-    /// Only endpoints whose live or desired labels meet the selector.
+    /// Selects only objects whose live or defined labels match the selector.
     ///
     /// # Errors
     /// The text is not a label selector.
@@ -112,7 +112,7 @@ impl Selection {
         Ok(())
     }
 
-    /// Whether it leaves everything in.
+    /// Whether it has no filters.
     pub fn is_all(&self) -> bool {
         self.paths.is_empty()
             && self.only.is_empty()
@@ -121,7 +121,7 @@ impl Selection {
             && self.selector.is_empty()
     }
 
-    /// Whether a change of this endpoint is left in. What has no definition has no path.
+    /// Whether a change of this object is selected. An object without a definition has no path.
     pub fn selects(&self, key: &Key, definition: Option<&Definition>, item: Option<&LiveItem>) -> bool {
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(definition)))
             && (self.only.is_empty() || self.only.iter().any(|one| one.matches(key)))
@@ -130,8 +130,8 @@ impl Selection {
             && self.meets(definition, item)
     }
 
-    /// Whether labels of the definition or of the item meet the selector, or may: of what has no definition, those that cannot
-    /// be read.
+    /// Whether labels of the definition or of the item match the selector. Without a definition, unreadable live labels
+    /// count as a match.
     fn meets(&self, definition: Option<&Definition>, item: Option<&LiveItem>) -> bool {
         if self.selector.is_empty() {
             return true;
@@ -143,7 +143,7 @@ impl Selection {
             || defined.into_iter().chain(live.flatten().as_deref()).any(meets)
     }
 
-    /// Notes which filters an endpoint matches.
+    /// Records which filters match an object.
     pub fn note(
         &self,
         matched: &mut MatchedFilters,
@@ -158,8 +158,8 @@ impl Selection {
         matched.all_together = matched.all_together || self.selects(key, definition, item);
     }
 
-    /// The first filter that matched nothing, after every endpoint and namespace was noted. What a glob excepts may be there
-    /// at another time.
+    /// The first filter that matched nothing, after every object and namespace was recorded. A glob of `--except` may
+    /// be for objects that do not exist yet.
     pub fn unmatched(&self, matched: &MatchedFilters) -> Option<UnmatchedFilter> {
         if self.is_all() {
             return None;
@@ -185,13 +185,13 @@ impl Selection {
         (!self.leaves_some(matched)).then_some(UnmatchedFilter::Together)
     }
 
-    /// Whether something is left in that was noted, or is of one of these namespaces where only namespaces are named.
+    /// Whether all filters together select a recorded object; always true with only namespaces and paths as filters.
     pub fn leaves_some(&self, matched: &MatchedFilters) -> bool {
         let by_namespace = self.except.is_empty() && self.only.is_empty() && self.selector.is_empty();
         by_namespace || matched.all_together
     }
 
-    /// Whether the call names none or one of these namespaces.
+    /// Whether the call names no namespace, or one of these.
     pub fn names_one_of(&self, known: &BTreeSet<Namespace>) -> bool {
         self.namespaces.is_empty() || !self.namespaces.is_disjoint(known)
     }
@@ -201,7 +201,7 @@ impl Selection {
         self.namespaces.iter().find(|namespace| !known.contains(*namespace))
     }
 
-    /// The first path that the call names and that no definition is in.
+    /// The first path of the call that contains no definition.
     pub fn empty_path(&self, desired: &Desired) -> Option<&str> {
         let defined = |path: &&String| {
             let one = Selection { paths: vec![(*path).clone()], ..Selection::default() };
@@ -221,7 +221,7 @@ impl Selection {
         files.any(|file| self.paths.iter().any(|path| is_below(path, file)))
     }
 
-    /// Whether changes of this kind in this namespace may be left in at all: what an apply must have read.
+    /// Whether changes of this kind in this namespace may be selected, so that an apply must have read the list.
     pub fn reaches(&self, scope: &Scope, desired: &Desired) -> bool {
         let Scope { namespace, .. } = scope;
         let is_of = |definition: &&Definition| scope.contains(&definition.endpoint.key);

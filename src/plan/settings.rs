@@ -1,5 +1,4 @@
-//! What a plan was asked to do: its settings, what a person allowed by name, and the fields that are left out
-//! of comparison.
+//! The settings of a plan, the consents given by name, and the fields that are left out of comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,31 +9,31 @@ use super::pattern::{Pattern, PatternError};
 use crate::model::policy::{GuardName, IgnoreRule, KeyAllowance, Safeguards};
 use crate::model::{Field, Key, Namespace};
 
-/// What a plan was asked to do, as far as it decides what will be done.
+/// The settings of a plan that decide what will be done.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlanSettings {
-    /// What limits the plan and its apply.
+    /// The limits of the plan and its apply.
     pub safeguards: Safeguards,
     /// Objects in sync without ownership annotations get them.
     pub adopt: bool,
-    /// A base says whose each difference is, so that what is behind it is refused.
+    /// Differences were attributed against a base, so that those behind it are refused.
     pub base: bool,
-    /// The namespaces that the call pruned beside those of the settings: `--prune-namespace`.
+    /// The namespaces that the call prunes besides those of the settings: `--prune-namespace`.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub prune_namespaces: BTreeSet<Namespace>,
 }
 
-/// What a person allowed by name: `--allow NAME` and `--allow NAME=KEY`.
+/// The consents given by name: `--allow NAME` and `--allow NAME=KEY`.
 #[derive(Debug, Clone, Default)]
 pub struct Allowances {
     guards: BTreeSet<GuardName>,
     keys: BTreeMap<KeyAllowance, BTreeSet<Key>>,
-    /// The patterns of `foreign-stack`, the one that deletes nothing.
+    /// The patterns of `foreign-stack`: it accepts globs because it deletes nothing.
     foreign: Vec<Pattern>,
 }
 
-/// An `--allow` that names nothing.
+/// An unknown `--allow`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`--allow {}` names nothing that can be allowed: {}", .0, allowed().join(", "))]
 pub struct AllowError(String);
@@ -52,7 +51,7 @@ impl Allowances {
     /// Adds one `--allow`.
     ///
     /// # Errors
-    /// A text that names nothing; the message lists what there is.
+    /// An unknown text; the message lists the known ones.
     pub fn add(&mut self, text: &str) -> Result<(), AllowError> {
         let error = || AllowError(text.to_owned());
         if let Some(name) = GuardName::ALL.into_iter().find(|name| name.as_str() == text) {
@@ -81,7 +80,7 @@ impl Allowances {
         self.given(name, key).is_some()
     }
 
-    /// What allows `name` for the endpoint, as `--allow` takes it.
+    /// The text of `--allow` that allows `name` for the object.
     pub(super) fn given(&self, name: KeyAllowance, key: &Key) -> Option<String> {
         if self.keys.get(&name).is_some_and(|keys| keys.contains(key)) {
             return Some(format!("{name}={key}"));
@@ -92,7 +91,7 @@ impl Allowances {
         self.foreign.iter().find(|pattern| pattern.matches(key)).map(|pattern| format!("{name}={}", pattern.text))
     }
 
-    /// What either of the two allows.
+    /// Everything that either of the two allows.
     #[must_use]
     pub fn or(mut self, other: Allowances) -> Self {
         self.guards.extend(other.guards);
@@ -107,7 +106,7 @@ impl Allowances {
 /// Fields that are left out of comparison; their live value is kept.
 #[derive(Debug, Clone, Default)]
 pub struct Ignore {
-    /// Of which objects, and which field.
+    /// The pattern for objects and the field of each rule.
     rules: Vec<(Pattern, Field)>,
 }
 

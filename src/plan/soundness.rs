@@ -1,5 +1,5 @@
-//! Whether a plan that was read from a file or a journal agrees with itself. A plan that `arrange` or a
-//! rollback made always does; what does not was written by hand, and its guards would count too little.
+//! Checks that a plan from a file or a journal is consistent. A plan from `arrange` or a rollback always is;
+//! an inconsistent one was written by hand, and its guards would count too little.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ impl Plan {
     /// Checks that the changes agree with their keys, with the scope and with the settings.
     ///
     /// # Errors
-    /// What contradicts what, as a fragment.
+    /// The contradiction, as a fragment.
     pub fn check(&self) -> Result<(), String> {
         let mut seen: BTreeSet<&Key> = BTreeSet::new();
         for change in &self.changes {
@@ -49,8 +49,8 @@ impl Plan {
         Ok(())
     }
 
-    /// A delete of this plan that `prune` does not make in these namespaces. A rollback deletes what its run created: only
-    /// `prune: none` stops that. See [`Plan::unowned_deletes`].
+    /// A delete of this plan that `prune` does not allow in these namespaces and kinds. A rollback deletes what its run
+    /// created; only `prune: none` prevents that. See [`Plan::unowned_deletes`].
     pub fn delete_beyond(
         &self,
         prune: Prune,
@@ -72,8 +72,8 @@ impl Plan {
         self.of_kind(ActionKind::Delete).filter(|change| !self.prunes(change, Prune::Owned)).map(|change| &change.key)
     }
 
-    /// A change of this plan outside of the namespaces of its stack. A move passes endpoints between those of two stacks,
-    /// and so does what undoes one.
+    /// A change of this plan outside of the namespaces of its stack. Transfers in a move, or in the rollback of one, do
+    /// not count.
     pub fn change_outside(&self, namespaces: &BTreeSet<Namespace>) -> Option<&Key> {
         let is_passed = |change: &Change| match &self.source.origin {
             PlanOrigin::Directory(_) => false,
@@ -84,8 +84,8 @@ impl Plan {
         bounded.find(|key| !namespaces.contains(&key.namespace))
     }
 
-    /// A setting that decided what a plan of definitions writes, and that is looser in it than `in_force`: what would have
-    /// been written is not known.
+    /// A setting that affected the writes of a plan of definitions and that is looser than `in_force`: what would have
+    /// been written otherwise is unknown.
     pub fn looser_setting(&self, in_force: &Safeguards) -> Option<&'static str> {
         let PlanOrigin::Directory(_) = self.source.origin else { return None };
         let made = &self.settings.safeguards;
@@ -110,7 +110,7 @@ impl Plan {
             }
     }
 
-    /// What the guards count: where something is replaced or deleted, its lists and all others that were read.
+    /// The lists that the guards count: all that were read and those of the changes, if any replaces or deletes.
     pub fn counted(&self) -> BTreeSet<Scope> {
         let mut counted: BTreeSet<Scope> = self.replaced_or_deleted().map(Scope::from).collect();
         if !counted.is_empty() {
@@ -120,13 +120,13 @@ impl Plan {
         counted
     }
 
-    /// What it replaces or deletes.
+    /// The objects that it replaces, recreates or deletes.
     pub fn replaced_or_deleted(&self) -> impl Iterator<Item = &Key> {
         let counts = |kind: ActionKind| matches!(kind, ActionKind::Replace | ActionKind::Recreate | ActionKind::Delete);
         self.changes.iter().filter(move |change| counts(change.action.kind())).map(|change| &change.key)
     }
 
-    /// What the guards may count at most, by a fresh read of the lists that they count: counts in a file are its writer's.
+    /// The upper bounds for the totals of guards, from a new read of their lists: counts in a file cannot be trusted.
     pub fn counts(&self, live: &Live) -> BTreeMap<Scope, Counts> {
         let mut keys: BTreeMap<Scope, [BTreeSet<&Key>; 2]> =
             live.lists.keys().map(|scope| (scope.clone(), Default::default())).collect();

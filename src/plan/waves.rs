@@ -1,7 +1,8 @@
-//! The order of the changes of a plan. A create or replace waits for the creates that it refers to; a delete for the deletes
-//! of those that refer to it, for the replaces that let go of it, and for every create and replace of its namespace but
-//! those that wait for it. Where two deletes would so wait for one another, neither waits for what waits for the other. A
-//! recreate is a create to those that will refer to its object, and a delete to those that let go of it.
+//! The order of the changes of a plan. A create or replace waits for the creates that it refers to. A delete waits for
+//! the deletes of its referrers, for replaces that drop references to it, and for every create and replace of its
+//! namespace except those that wait for it. If two deletes would wait for each other, neither waits for writes that
+//! wait for the other. A recreate is a create for its future referrers, and a delete for those that drop references to
+//! it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,18 +11,18 @@ use super::{Action, ActionKind, Change, FieldChange};
 use crate::kind::{self, KindName, Target};
 use crate::model::{Json, Key, Name, Namespace, Object, RelatedObject, gathered};
 
-/// The changes of a plan in waves: each waits for those before it.
+/// The changes of a plan in waves: each wave waits for the previous ones.
 #[derive(Debug, Clone, Default)]
 pub struct Waves<'a> {
     /// The waves, each in the order of the plan.
     pub waves: Vec<Vec<&'a Change>>,
-    /// What each change waits for, beside what a delete waits for in its namespace.
+    /// The changes that each change waits for, without those that a delete waits for only because of its namespace.
     pub needs: BTreeMap<&'a Key, BTreeSet<&'a Key>>,
 }
 
 impl<'a> Waves<'a> {
-    /// The waves of these changes, as wide as their references allow. What refers to one another in a circle is in the
-    /// last wave: no order is right, and the service accepts a reference to what is not there yet.
+    /// The waves of these changes, as wide as their references allow. Changes that wait for each other in a circle are
+    /// in the last wave: no order is right, and the service accepts a reference to a missing object.
     pub fn of(changes: &'a [Change]) -> Self {
         let needs = needs(changes);
         let waves = in_order(changes, &needs);
@@ -46,7 +47,7 @@ fn in_order<'a>(changes: &'a [Change], needs: &BTreeMap<&'a Key, BTreeSet<&'a Ke
         let is_free = |change: &&Change| {
             needs_are_done(change) && !(is_delete(change) && waits_for_write(change, behind.get(&change.key)))
         };
-        // Two deletes whose writes wait for one another: one goes first.
+        // Two deletes wait for each other's writes: let them ignore these writes.
         let is_early = |change: &&Change| {
             needs_are_done(change) && behind.contains_key(&change.key) && !waits_for_write(change, Some(&behind_any))
         };
@@ -57,7 +58,7 @@ fn in_order<'a>(changes: &'a [Change], needs: &BTreeMap<&'a Key, BTreeSet<&'a Ke
         if free.is_empty() {
             waves.push(std::mem::take(&mut left));
         } else {
-            // Without references nobody asks.
+            // Without references, this set is not used.
             done.extend(free.iter().filter(|_| !needs.is_empty()).map(|change| &change.key));
             waves.push(free);
         }
@@ -69,8 +70,8 @@ fn is_delete(change: &Change) -> bool {
     change.action.kind() == ActionKind::Delete
 }
 
-/// The deletes that a write waits for, as the recreate of what a deleted object refers to does, each with all that waits
-/// for it.
+/// The deletes that a write waits for (such as the recreate of an object that the deleted one refers to), each with
+/// everything that waits for it.
 fn behind_deletes<'a>(
     changes: &'a [Change],
     needs: &BTreeMap<&'a Key, BTreeSet<&'a Key>>,
@@ -87,7 +88,7 @@ fn behind_deletes<'a>(
     early.map(|key| (*key, all_behind(key))).collect()
 }
 
-/// What is reached from some keys by way of others, they included.
+/// All keys reachable from some keys, including these.
 fn reached<'a, I: Iterator<Item = &'a Key>>(
     from: &BTreeSet<&'a Key>,
     next: impl Fn(&'a Key) -> I,
@@ -99,8 +100,8 @@ fn reached<'a, I: Iterator<Item = &'a Key>>(
     all
 }
 
-/// The recreates that wait for what waits for them, each with that: the delete in them comes after what lets go of their
-/// object, and the create in them before what will refer to it.
+/// The recreates that wait for changes that wait for them, each with these changes: its delete follows the changes that
+/// drop references to the object, and its create precedes those that will refer to it.
 pub(super) fn recreated_in_circles<'a>(changes: &'a [Change]) -> BTreeMap<Key, Vec<RelatedObject>> {
     let recreates = || changes.iter().filter(|change| change.action.kind() == ActionKind::Recreate);
     if recreates().next().is_none() {
@@ -121,7 +122,7 @@ fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
     let mut creates: BTreeSet<&Key> = keys_of(ActionKind::Create).collect();
     let mut deletes: BTreeSet<&Key> = keys_of(ActionKind::Delete).collect();
     let mut needs: BTreeMap<&Key, BTreeSet<&Key>> = BTreeMap::new();
-    // What moves to another namespace is there before it is gone here.
+    // An object that moves to another namespace is created there before it is deleted here.
     let moved = creates.iter().filter(|_| !deletes.is_empty()).map(|key| ((key.kind, &key.name), *key));
     let moved: BTreeMap<(KindName, &Name), Vec<&Key>> = gathered(moved);
     for key in &deletes {
@@ -155,7 +156,7 @@ fn needs(changes: &[Change]) -> BTreeMap<&Key, BTreeSet<&Key>> {
     needs
 }
 
-/// The object as the change leaves it; nothing where it deletes it.
+/// The object after the change; `None` where the change deletes it.
 pub fn afterwards(change: &Change) -> Option<Cow<'_, Object>> {
     match &change.action {
         Action::Create { wanted } => Some(Cow::Borrowed(wanted)),
@@ -174,7 +175,7 @@ pub(super) fn target_keys(object: &Object) -> BTreeSet<Key> {
     targets(object).iter().flat_map(|target| candidates(target, &object.key.namespace)).collect()
 }
 
-/// What an object refers to.
+/// The targets of the references of an object.
 pub fn targets(object: &Object) -> Vec<Target> {
     let message = object.key.kind.message();
     let of_unit = |(unit, value): (&str, Json)| kind::references(message, kind::keys_of(message, unit, &value));
@@ -184,7 +185,7 @@ pub fn targets(object: &Object) -> Vec<Target> {
 /// The keys that a reference of an object in this namespace may mean.
 pub fn candidates<'t>(target: &'t Target, own: &Namespace) -> impl Iterator<Item = Key> + use<'t> {
     let namespace = Namespace::parse(target.namespace.as_deref().unwrap_or(own.as_str()));
-    // The vendor's own objects are of another tenant, also where a reference leaves that out.
+    // The vendor's own objects belong to another tenant, even if a reference leaves that out.
     let is_vendors = target.namespace.as_deref() == Some("shared") && target.name.starts_with("ves-io-");
     target.kinds.iter().filter(move |_| !is_vendors).filter_map(move |kind| {
         let (namespace, kind) = (namespace.clone().ok()?, KindName::find(kind)?);
