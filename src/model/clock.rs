@@ -1,5 +1,5 @@
-//! What time it is, as the caller gives it: a test decides, and an upgrade or an expiring scroll id is watched without
-//! waiting.
+//! The current time, which the caller provides: tests control it, and can watch an upgrade or an expiring scroll id
+//! without waiting.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl Clock {
         (self.0)()
     }
 
-    /// How long it is since `earlier`; nothing where the clock was set back.
+    /// The time since `earlier`; zero where the clock was set back.
     pub fn since(&self, earlier: Timestamp) -> Duration {
         Duration::try_from(self.now().duration_since(earlier)).unwrap_or_default()
     }

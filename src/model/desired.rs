@@ -1,5 +1,5 @@
-//! The definitions of a stack: each endpoint with the file that it was read from. Places in files are
-//! here too, because plans and reports name them.
+//! The definitions of a stack: each object with the file that it was read from. Places in files are here
+//! too, because plans and reports name them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,27 +28,27 @@ impl Desired {
     }
 }
 
-/// Secrets in their sealed form, by the digest that marks them wherever else the object is. Debug shows none.
+/// Secrets in their sealed form, by the digest that replaces them everywhere else. Debug output does not show them.
 #[derive(Clone, Default, PartialEq)]
 pub struct SealedSecrets(BTreeMap<String, Json>);
 
 displayed!(Debug: SealedSecrets, |secrets| "{} sealed secrets", secrets.0.len());
 
 impl SealedSecrets {
-    /// The secrets of all definitions of these.
+    /// The secrets of all these definitions.
     pub fn of(all: &[Desired]) -> Self {
         let definitions = all.iter().flat_map(|desired| desired.definitions.values());
         Self(definitions.flat_map(|definition| definition.sealed.0.clone()).collect())
     }
 
-    /// Takes in a secret; returns its digest.
+    /// Adds a secret and returns its digest.
     pub fn insert(&mut self, value: Json) -> String {
         let digest = sealed::digest(&value);
         self.0.insert(digest.clone(), value);
         digest
     }
 
-    /// Whether there is none.
+    /// Whether it has no secrets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -58,8 +58,8 @@ impl SealedSecrets {
         self.0.contains_key(digest)
     }
 
-    /// The body of a request for an object of this kind, with the secrets where its spec has their marks. What looks like a
-    /// mark anywhere else stays: a definition or somebody outside may have written it.
+    /// The body of a request for an object of this kind, with the secrets where its spec has their marks. A text that
+    /// looks like a mark anywhere else stays: a definition or another client may have written it.
     pub fn unseal<'b>(&self, kind: KindName, body: &'b RawValue) -> Cow<'b, RawValue> {
         if !self.0.keys().any(|digest| body.get().contains(digest)) {
             return Cow::Borrowed(body);
@@ -71,15 +71,15 @@ impl SealedSecrets {
             }
             serde_json::value::to_raw_value(&parts)
         };
-        // Without its secrets, nothing may be sent.
+        // A body without its secrets must not be sent.
         Cow::Owned(unsealed().unwrap_or_else(|error: serde_json::Error| unreachable!("a body is an object: {error}")))
     }
 }
 
-/// One endpoint as written in a file.
+/// One object as written in a file.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    /// The endpoint.
+    /// The object.
     pub endpoint: Object,
     /// Its secrets.
     pub sealed: SealedSecrets,

@@ -1,5 +1,5 @@
-//! The documents that are written and read back: each names its kind and the version of its format, and a sealed one the
-//! digest of its content. One that is another, newer or altered is not used.
+//! Documents that trueup writes and reads back: each names its kind and format version, and a sealed one the digest of
+//! its content. A document of another kind, of an unknown version, or that was altered is not used.
 
 use std::fmt::Display;
 use std::io;
@@ -13,16 +13,16 @@ use sha2::{Digest as _, Sha256};
 
 use super::Json;
 
-/// What a document is.
+/// The format of a document.
 #[derive(Debug)]
 pub(crate) struct DocumentFormat {
     /// Its name, with an article.
     pub(crate) name: &'static str,
-    /// What it names as its kind; the first is that of a new one. Nothing, where its place says what it is.
+    /// The kinds that it may name; new documents get the first. Empty where the location of the file shows what it is.
     pub(crate) kinds: &'static [&'static str],
     /// The versions that are read.
     pub(crate) versions: RangeInclusive<u32>,
-    /// What to do where it cannot be used.
+    /// What to do if it cannot be used.
     pub(crate) remedy: &'static str,
 }
 
@@ -34,26 +34,26 @@ pub enum DocumentError {
     Other {
         /// What it should be.
         name: &'static str,
-        /// What the reader said.
+        /// The error of the reader.
         reason: String,
     },
     /// Another version of this program wrote it.
     #[error("it has format version {found}, this trueup reads {known}: {remedy}")]
     Version {
-        /// The file's.
+        /// The version of the file.
         found: u64,
-        /// Those that are read.
+        /// The supported versions.
         known: String,
         /// What to do.
         remedy: &'static str,
     },
-    /// Its content does not have the digest that it names. The digest of the content is not shown: it would be the one
-    /// with which the file passes.
+    /// Its content does not match the digest that it names. The digest of the content is not shown, because the file
+    /// would pass with it.
     #[error("it was altered after it was written: {0}")]
     Altered(&'static str),
 }
 
-/// The kind that a file names, if it is a document: what it says of itself, not its name.
+/// The kind that the content of a file names, if it is a document.
 pub fn kind_of(bytes: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Head {
@@ -87,7 +87,7 @@ impl DocumentFormat {
         serde_json::from_slice(bytes).map_err(|error| self.other(error))
     }
 
-    /// Whether this version of the format is read.
+    /// Checks that this version of the format is supported.
     ///
     /// # Errors
     /// [`DocumentError::Version`].
@@ -105,38 +105,38 @@ impl DocumentFormat {
         DocumentError::Other { name: self.name, reason: reason.to_string() }
     }
 
-    /// The error for a file with another digest than that of its content.
+    /// The error for a file whose digest does not match its content.
     pub(crate) fn altered(&self) -> DocumentError {
         DocumentError::Altered(self.remedy)
     }
 }
 
-/// The SHA-256 over the JSON of a content, as hex digits.
+/// The SHA-256 of a content as JSON, in hex digits.
 pub(crate) fn digest(content: &impl Serialize) -> String {
     let mut hash = io::BufWriter::new(Hashed(Sha256::new()));
-    // Text keys, strings, numbers, and a writer that does not fail.
+    // Text keys, strings, numbers and this writer cannot fail.
     let _ = serde_json::to_writer(&mut hash, content);
     let hash = hash.into_inner().map(|hash| hash.0.finalize()).unwrap_or_default();
     HEXLOWER.encode(&hash)
 }
 
-/// Hex digits of a value's digest.
+/// The number of hex digits of a value's digest.
 const DIGITS: usize = 16;
 
-/// A live value without the value itself.
+/// The digest of a live value, in place of the value itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ValueDigest(String);
 
 impl ValueDigest {
-    /// The digest of a value; `null` means absence.
+    /// The digest of a value; `null` means absent.
     pub fn of(value: &Json) -> Self {
         let hash = Sha256::digest(value.to_string().as_bytes());
         Self(HEXLOWER.encode(&hash[..DIGITS / 2]))
     }
 }
 
-/// What is written is hashed.
+/// Hashes what is written to it.
 struct Hashed(Sha256);
 
 impl io::Write for Hashed {

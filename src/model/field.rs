@@ -1,5 +1,5 @@
-//! The unit of comparison: a scalar, an exclusive group as a whole, one label, one annotation. This file
-//! knows the value of each in an object, and how it is set in an object as the wire writes it.
+//! The unit of comparison: a scalar, a whole exclusive group, one label, one annotation. This file gets
+//! the value of each from an object, and sets it in an object and in the JSON of the wire.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,10 +11,10 @@ use serde::Serialize;
 use super::{Json, JsonTree, Namespace, Object, Spec, StringMap};
 use crate::kind::{self, KindName, as_text};
 
-/// The letter of the digests of a unit that has none of its own.
+/// The letter of the digests of units without a letter of their own.
 pub(super) const UNIT: char = 'u';
 
-/// The unit of comparison: a scalar, an exclusive group as a whole, one label, one annotation.
+/// The unit of comparison: a scalar, a whole exclusive group, one label, one annotation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(
     with = "String",
@@ -34,13 +34,13 @@ pub enum Field {
     Unit(Cow<'static, str>),
 }
 
-/// The value of a field in an endpoint. It compares as a value and serialises as the wire writes it.
+/// The value of a field in an object. It is compared as a value and serialised as the wire writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(super) enum FieldValue<'e> {
     /// A text that is empty by default.
     Text(&'e str),
-    /// A label or an annotation; `None` is absence.
+    /// A label or an annotation; `None` where it is absent.
     Entry(Option<&'e str>),
     /// `true` or `false`, false by default.
     Flag(bool),
@@ -49,18 +49,18 @@ pub(super) enum FieldValue<'e> {
     Unit(UnitValue<'e>),
 }
 
-/// The value of a unit, with where it is.
+/// The value of a unit and the object that has it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct UnitValue<'e> {
     kind: KindName,
     name: &'e str,
-    /// Its canonical text; nothing where it is left out.
+    /// Its canonical text; `None` where it is left out.
     text: Option<&'e str>,
     namespace: &'e Namespace,
 }
 
 impl UnitValue<'_> {
-    /// See [`FieldValue::write_digested`]. The text of a spec that a definition has whole is what its digest always covered.
+    /// See [`FieldValue::write_digested`]. For kinds with `is_whole`, the digest covers the text, as it always did.
     fn write_digested(&self, out: &mut Vec<u8>) -> bool {
         let Some(text) = self.text else { return false };
         if self.kind.is_whole() {
@@ -72,15 +72,15 @@ impl UnitValue<'_> {
         digested.is_some_and(|digested| serde_json::to_writer(out, &digested).is_ok())
     }
 
-    /// What no answer shows of it.
+    /// Its hidden values, which responses do not show.
     pub(super) fn hidden(&self) -> Option<Json> {
-        // A spec that a definition has whole has nothing that no answer shows.
+        // Specs of kinds with `is_whole` have no hidden values.
         self.text.filter(|_| !self.kind.is_whole())?;
         kind::hidden(self.kind.message(), self.name, &self.value())
     }
 
     fn value(&self) -> Json {
-        // It was written from a tree.
+        // The text was written from a tree, so it can be read.
         let tree = self.text.map(|text| serde_json::from_str::<JsonTree>(text).unwrap_or_default().0);
         tree.unwrap_or_else(|| {
             if self.kind.is_whole() { kind::open_value(self.kind.message(), self.name) } else { Json::Null }
@@ -89,14 +89,14 @@ impl UnitValue<'_> {
 }
 
 impl FieldValue<'_> {
-    /// Writes the value as its digest covers it; whether it says anything. Of the service's default, leaving the field out
-    /// means the same.
+    /// Writes the value as its digest covers it, and returns whether there is one: a default of the service means the
+    /// same as leaving the field out.
     pub(super) fn write_digested(&self, out: &mut Vec<u8>) -> bool {
         match self {
             FieldValue::Text("") | FieldValue::Entry(None) | FieldValue::Flag(false) => false,
-            // Whether it says anything is known only when it is made.
+            // Whether anything is left is known only afterwards.
             FieldValue::Unit(unit) => unit.write_digested(out),
-            // Texts and flags: nothing that fails.
+            // Texts and flags cannot fail.
             value => serde_json::to_writer(out, value).is_ok(),
         }
     }
@@ -116,7 +116,7 @@ pub struct FieldError {
 }
 
 impl Field {
-    /// Those of every object, labels and annotations aside.
+    /// The fields that every object has, without labels and annotations.
     pub const OF_METADATA: [Field; 2] = [Field::Description, Field::Disable];
 
     /// The fields that every endpoint has.
@@ -124,7 +124,7 @@ impl Field {
         Self::OF_METADATA.into_iter().chain(digests().iter().map(|(unit, _)| Field::Unit(Cow::Borrowed(unit))))
     }
 
-    /// The fields that both may have besides labels and annotations.
+    /// The fields that either object may have, without labels and annotations.
     pub fn of_both<'e>(one: &'e Object, other: &'e Object) -> impl Iterator<Item = Field> + 'e {
         let of_spec = Spec::units_of_both(&one.spec, &other.spec);
         Self::OF_METADATA.into_iter().chain(of_spec.map(Field::of_unit))
@@ -136,7 +136,7 @@ impl Field {
         Field::Unit(known.map_or_else(|| name.to_owned().into(), |(unit, _)| (*unit).into()))
     }
 
-    /// The unit of the spec that it is.
+    /// The name of the unit, if the field is one.
     pub fn unit(&self) -> Option<&str> {
         match self {
             Field::Unit(name) => Some(name),
@@ -160,8 +160,8 @@ impl Field {
         }
     }
 
-    /// The field of an endpoint with this path; an option of a group names the group, `metadata.` and `spec.` may be left
-    /// out.
+    /// The field of an endpoint with this path. An option of a group gives the group; `metadata.` and `spec.` may be
+    /// left out.
     pub fn from_path(path: &str) -> Option<Self> {
         let path = path.strip_prefix("metadata.").unwrap_or(path);
         if let Some(key) = path.strip_prefix("labels.") {
@@ -183,13 +183,13 @@ impl Field {
         kind::units(kind.message()).find(|known| *known == unit).map(Self::of_unit)
     }
 
-    /// The field of the key of a spec that this path begins with, in an object of whichever kind.
+    /// The field of the key of a spec that this path begins with, in an object of any kind.
     pub fn of_key(path: &str) -> Option<Self> {
         let rest = path.strip_prefix("spec.")?;
         rest.split(['.', '[']).next().map(Self::of_unit)
     }
 
-    /// The field of an object of this kind with this path. An option of a group names the group.
+    /// The field of an object of this kind with this path. An option of a group gives the group.
     pub fn of_kind(kind: KindName, path: &str) -> Option<Self> {
         match path.strip_prefix("spec.") {
             Some(rest) => Self::of_option(kind, rest.split(['.', '[']).next().unwrap_or(rest)),
@@ -197,13 +197,13 @@ impl Field {
         }
     }
 
-    /// What a value of this field of an object of this kind has of what `wanted` names; all of it where that is nothing.
+    /// The part of a value of this field that `wanted` names; the whole value if `wanted` is `null`.
     pub fn seen(&self, kind: KindName, live: &Json, wanted: &Json) -> Json {
         let seen = |unit| kind::seen_as(kind.message(), unit, live, wanted);
         self.unit().filter(|_| !wanted.is_null()).map_or_else(|| live.clone(), seen)
     }
 
-    /// The path of what no replace of an object of this kind can change, if that differs between two values.
+    /// The path of a difference between two values that a replace cannot make, if there is one.
     pub fn fixed(&self, kind: KindName, live: &Json, wanted: &Json) -> Option<String> {
         kind::fixed(kind.message(), self.unit()?, live, wanted)
     }
@@ -213,7 +213,7 @@ impl Field {
         self.unit().is_some()
     }
 
-    /// What it is known by: its place in reports, the letter of its digests, and its path in two parts.
+    /// Its position in reports, the letter of its digests, and its path in two parts.
     fn known(&self) -> (usize, char, &'static str, &str) {
         match self {
             Field::Description => (0, 'd', "description", ""),
@@ -233,8 +233,8 @@ impl Field {
         self.known().1
     }
 
-    /// The keys that lead to it in an object of this kind; nothing for an exclusive group of the spec, which is one of
-    /// several keys.
+    /// The keys that lead to it in an object of this kind; `None` for an exclusive group of the spec, which has several
+    /// keys.
     pub fn keys(&self, kind: KindName) -> Option<Vec<String>> {
         let keys = match self {
             Field::Description => vec!["metadata", "description"],
@@ -252,14 +252,14 @@ impl Field {
         self.of(one) == self.of(other)
     }
 
-    /// The value of this field in `endpoint`, as the wire writes it: for the target an object of its
-    /// one option, `null` for a label, annotation or place that is absent.
+    /// The value of this field in `endpoint`, as the wire writes it: for an exclusive group an object with its
+    /// only option, `null` for a label, annotation or unit that is absent.
     pub fn value(&self, endpoint: &Object) -> Json {
-        // Strings, numbers and maps with text keys: nothing fails.
+        // Strings, numbers and maps with text keys cannot fail.
         serde_json::to_value(self.of(endpoint)).unwrap_or_default()
     }
 
-    /// The value as its digest covers it; `None` where it says nothing.
+    /// The value as its digest covers it; `None` where nothing is left.
     pub fn digested(&self, endpoint: &Object) -> Option<Json> {
         let mut text = Vec::new();
         let is_said = self.of(endpoint).write_digested(&mut text);
@@ -268,13 +268,13 @@ impl Field {
 
     /// Whether a live object still has a value that a change of this field from `before` to `after` removes.
     pub fn keeps(&self, live: &Object, before: &Json, after: &Json) -> bool {
-        // Of a whole spec nothing stays that its definition does not name.
+        // In kinds with `is_whole`, values that the definition does not name are always removed.
         let Some(unit) = self.unit().filter(|_| !live.key.kind.is_whole()) else { return false };
         kind::keeps(live.key.kind.message(), unit, &self.digested(live).unwrap_or_default(), (before, after))
     }
 
-    /// Sets this field of `endpoint` to a value as [`Field::value`] gives it; `null` sets the default. Of a spec that a
-    /// definition need not name whole, what is in `before` and not in the value goes.
+    /// Sets this field of `endpoint` to a value as [`Field::value`] returns it; `null` sets the default. For kinds
+    /// without `is_whole`, only values in `before` that are not in `value` are removed.
     ///
     /// # Errors
     /// A value that the field cannot have.
@@ -300,9 +300,9 @@ impl Field {
         Ok(())
     }
 
-    /// Sets this field of a whole object of this kind (`metadata` and `spec` at its root) to `value`, and leaves
-    /// everything else as it is, keys inside of a group that the model does not know included. `null`
-    /// removes the field.
+    /// Sets this field of a whole object of this kind (`metadata` and `spec` at its root) to `value`. Everything
+    /// else stays unchanged, including keys of a group that the model does not know. `null` removes the
+    /// field.
     pub fn set(&self, kind: KindName, object: &mut Json, before: &Json, value: &Json) {
         let Some(unit) = self.unit() else {
             if let Some([above @ .., key]) = self.keys(kind).as_deref() {
@@ -317,13 +317,13 @@ impl Field {
         kind::merged(kind.message(), unit, spec, before, value);
     }
 
-    /// Whether setting this field of `live` to `value`, over what was in `before`, removes what is at a path that neither of
-    /// them names: what it is in goes, such as an option of a group. `path` begins with `spec.`.
+    /// Whether setting this field of `live` from `before` to `value` removes the value at a path that neither of them
+    /// names, because an option or item that contains it is removed. `path` begins with `spec.`.
     pub fn drops(&self, path: &str, live: &Object, before: &Json, value: &Json) -> bool {
         let kind = live.key.kind;
         let mut object = Json::Object(serde_json::Map::new());
         self.set(kind, &mut object, &Json::Null, &self.value(live));
-        // A mark, which may be somewhere else afterwards.
+        // A unique mark, because the value may move to another place.
         let unnamed = Json::from(path);
         if !put_at(&mut object, path, &unnamed) {
             return false;
@@ -333,7 +333,7 @@ impl Field {
     }
 }
 
-/// Sets the key at a path, such as `spec.ref[0].uid`; whether there is what it belongs into.
+/// Sets the key at a path, such as `spec.ref[0].uid`. Returns whether the object around it exists.
 fn put_at(object: &mut Json, path: &str, value: &Json) -> bool {
     let pointer = format!("/{}", path.replace('/', "~1").replace(['.', '['], "/").replace(']', ""));
     let above = pointer.rsplit_once('/').and_then(|(above, key)| Some((object.pointer_mut(above)?, key)));
@@ -342,7 +342,7 @@ fn put_at(object: &mut Json, path: &str, value: &Json) -> bool {
     true
 }
 
-/// Whether a value is another one or has it in it.
+/// Whether a value equals or contains another one.
 fn has(value: &Json, part: &Json) -> bool {
     match value {
         Json::Object(values) => values.values().any(|value| has(value, part)),
@@ -351,13 +351,13 @@ fn has(value: &Json, part: &Json) -> bool {
     }
 }
 
-/// The units that have a letter of their own in `trueup/applied`, in the order of reports. Those of other kinds with the same
-/// name have it, too.
+/// The units with a letter of their own in `trueup/applied`, in the order of reports. Units of other kinds with the
+/// same name have the same letter.
 fn digests() -> &'static [(&'static str, char)] {
     &KindName::ENDPOINT.kind().digests
 }
 
-/// Sets an entry of labels or annotations; nothing removes it.
+/// Sets an entry of labels or annotations; `None` removes it.
 fn put_entry(map: &mut StringMap, key: &str, value: Option<&String>) {
     match value {
         Some(value) => drop(map.insert(key.to_owned(), value.clone())),
@@ -383,7 +383,7 @@ fn put(object: &mut Json, into: &[String], key: &str, value: &Json) {
 }
 
 impl Ord for Field {
-    /// In the order of reports and documents: the units of an endpoint as they are listed, others by name.
+    /// The order of reports and documents: units of an endpoint in the order of their list, others by name.
     fn cmp(&self, other: &Self) -> Ordering {
         let ((place, _, _, name), (other_place, _, _, other_name)) = (self.known(), other.known());
         (place, name).cmp(&(other_place, other_name))
@@ -404,8 +404,8 @@ impl fmt::Display for Field {
 }
 
 as_text!(Field, |path| {
-    // A unit of another kind may have the name of an option of an endpoint, or of a field of the metadata. What does not
-    // exist in an object is refused where it is set.
+    // A unit of another kind may have the name of an option of an endpoint, or of a field of the metadata. A field that
+    // does not exist in an object is refused when it is set.
     let unit = path.strip_prefix("spec.").filter(|unit| !unit.is_empty()).map(Field::of_unit);
     unit.or_else(|| Field::from_path(&path)).ok_or_else(|| format!("`{path}` is not a field of an endpoint").into())
 });

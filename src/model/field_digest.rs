@@ -8,13 +8,13 @@ use siphasher::sip::SipHasher13;
 use super::field::{FieldValue, UNIT};
 use super::{Field, Key, Object};
 
-/// Characters of the digest of a value.
+/// The length of the digest of a value in characters.
 const WIDTH: usize = 6;
-/// Characters of the digest of the name of a unit; a test rules out that two of a kind have the same.
+/// The length of the digest of a unit's name; a test proves that the units of each kind have different ones.
 const UNIT_WIDTH: usize = 4;
-/// What the slot of that begins with which no answer shows of a unit.
+/// The first character of slots for hidden values of a unit.
 const HIDDEN: u8 = b'k';
-/// Characters of the digest of the object's key.
+/// The length of the digest of an object's key in characters.
 pub(super) const KEY_WIDTH: usize = 10;
 
 /// The entries as slot and digest, up to the first that is cut off.
@@ -32,7 +32,7 @@ pub(super) fn split(entries: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// What a field's entry begins with.
+/// The beginning of a field's entry, which identifies the field.
 pub(super) fn slot(field: &Field) -> String {
     let mut slot = String::with_capacity(1 + WIDTH);
     push_slot(&mut slot, field);
@@ -49,25 +49,25 @@ fn push_slot(text: &mut String, field: &Field) {
     }
 }
 
-/// The slot of what no answer shows of a field.
+/// The slot for the hidden values of a field.
 pub(super) fn hidden_slot(field: &Field) -> String {
     let mut slot = slot(field);
     slot.replace_range(..1, char::from(HIDDEN).encode_utf8(&mut [0; 4]));
     slot
 }
 
-/// Whether a slot is of what no answer shows.
+/// Whether a slot is for hidden values.
 pub(super) fn is_hidden(slot: &str) -> bool {
     slot.as_bytes().first() == Some(&HIDDEN)
 }
 
-/// The digest of what no answer shows of a field, `None` where it is nothing.
+/// The digest of the hidden values of a field; `None` where it has none.
 pub(super) fn hidden_digest(slot: &str, field: &Field, endpoint: &Object) -> Option<String> {
     let FieldValue::Unit(unit) = field.of(endpoint) else { return None };
     Some(text_digest(slot, &unit.hidden()?.to_string()))
 }
 
-/// The digest of a field's value, `None` where it is the default.
+/// The digest of a field's value; `None` where it is the default.
 pub(super) fn field_digest(slot: &str, field: &Field, endpoint: &Object) -> Option<String> {
     let mut json = Vec::new();
     field.of(endpoint).write_digested(&mut json).then(|| digest(&[slot.as_bytes(), &json]).collect())
@@ -78,10 +78,10 @@ pub(super) fn text_digest(slot: &str, text: &str) -> String {
     digest(&[slot.as_bytes(), text.as_bytes()]).collect()
 }
 
-/// The entries of these fields of an endpoint, those with the default left out.
+/// The entries of these fields of an object, without those that have their defaults.
 pub(super) fn entries(endpoint: &Object, fields: impl Iterator<Item = Field>) -> String {
     let mut entries = String::with_capacity(128);
-    // Every endpoint in sync comes through here: one buffer for all of its values.
+    // Every object in sync comes through here, so all its values share one buffer.
     let mut json = Vec::with_capacity(256);
     for field in fields {
         let value = field.of(endpoint);
@@ -103,24 +103,24 @@ pub(super) fn entries(endpoint: &Object, fields: impl Iterator<Item = Field>) ->
     entries
 }
 
-/// What an annotation names a key by.
+/// The digest of a key in an annotation.
 pub type KeyDigest = [u8; KEY_WIDTH];
 
-/// The first 60 bits of a SipHash-1-3 of namespace and name, and the kind of what is no endpoint.
+/// The first 60 bits of a SipHash-1-3 of namespace, name and, for other kinds than endpoint, the kind.
 pub fn key_digest(key: &Key) -> KeyDigest {
     let names = [key.namespace.as_str().as_bytes(), key.name.as_str().as_bytes(), key.kind.as_str().as_bytes()];
-    // That of an endpoint is as it was when there was no other kind.
+    // The digest of an endpoint stays compatible with versions that had no other kinds.
     let bits = hash(if key.kind.is_endpoint() { &names[..2] } else { &names });
     std::array::from_fn(|at| character(bits, at))
 }
 
-/// The first 36 bits of a SipHash-1-3 without a key, six characters of 64.
+/// The first 36 bits of a SipHash-1-3 without a key, as six characters of an alphabet of 64.
 fn digest(parts: &[&[u8]]) -> impl Iterator<Item = char> + use<> {
     let bits = hash(parts);
     (0..WIDTH).map(move |at| char::from(character(bits, at)))
 }
 
-/// One of the ten characters of 64 that write the first 60 bits of a hash.
+/// One of the ten characters, of an alphabet of 64, that encode the first 60 bits of a hash.
 fn character(bits: u64, at: usize) -> u8 {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     ALPHABET[((bits >> (58 - 6 * at)) & 63) as usize]

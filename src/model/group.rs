@@ -1,4 +1,4 @@
-//! Values by a key that some of them share.
+//! Groups values by their keys.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(crate) fn gathered<K: Ord, V, C: Default + Extend<V>>(pairs: impl IntoIterat
     groups
 }
 
-/// How many there are of each.
+/// The number of occurrences of each value.
 pub(crate) fn counted<K: Ord>(values: impl IntoIterator<Item = K>) -> BTreeMap<K, usize> {
     let mut numbers = BTreeMap::new();
     values.into_iter().for_each(|value| *numbers.entry(value).or_default() += 1);

@@ -1,5 +1,5 @@
-//! What identifies an object: its kind, its namespace and its name, the names checked as the service checks them.
-//! A key is read from and written as `kind:namespace/name`, that of an endpoint as `namespace/name`.
+//! The key that identifies an object: its kind, namespace and name. Names are checked as the service checks them.
+//! A key is read and written as `kind:namespace/name`, that of an endpoint as `namespace/name`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::kind::{KindName, Naming, as_text, is_host};
 /// The longest name and namespace the service accepts, in bytes (API.md 4.2).
 const LONGEST_NAME: usize = 63;
 
-/// What a name is, for messages that say what is allowed.
+/// The rule for names, for messages about what is allowed.
 pub const NAME_RULE: &str = "a DNS-1035 label of at most 63 characters";
 
 /// Why a text is not a name.
@@ -64,8 +64,8 @@ macro_rules! name_type {
                 Ok(Self(text.into()))
             }
 
-            /// A name as the service gave it, which may be anything but empty. Check it with
-            /// [`Self::is_label`] before it becomes a path.
+            /// A name as the service returned it, which may be anything but empty. Check it with
+            /// [`Self::is_label`] before using it in a path.
             ///
             /// # Errors
             /// [`NameError::Empty`].
@@ -73,7 +73,7 @@ macro_rules! name_type {
                 if text.is_empty() { Err(NameError::Empty) } else { Ok(Self(text.into())) }
             }
 
-            /// Whether the name keeps the rule of definitions.
+            /// Whether the name satisfies the rule for definitions.
             pub fn is_label(&self) -> bool {
                 check_label(&self.0).is_ok()
             }
@@ -90,7 +90,7 @@ macro_rules! name_type {
 }
 
 name_type!(
-    /// The name of an endpoint, unique in its namespace.
+    /// The name of an object, unique among the objects of its kind in its namespace.
     Name
 );
 name_type!(
@@ -99,14 +99,14 @@ name_type!(
 );
 
 impl Namespace {
-    /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
+    /// The namespace that has sites, DDoS events and the events of all namespaces (API.md 4.3, 8.1).
     pub fn system() -> Self {
         Self("system".into())
     }
 }
 
 impl Name {
-    /// The name that a definition or a flag gives to an object of a kind: a label, or where it is called so a host name.
+    /// The name of an object of a kind in a definition or a flag: a label or, where the kind allows it, a host name.
     ///
     /// # Errors
     /// The rule that the text breaks.
@@ -118,8 +118,8 @@ impl Name {
     }
 }
 
-/// What identifies an object: `namespace/name` of an endpoint, `kind:namespace/name` of any other.
-// Unit tests count the comparisons.
+/// The identity of an object: `namespace/name` for an endpoint, `kind:namespace/name` for other kinds.
+// Unit tests count comparisons.
 #[cfg_attr(not(test), derive(PartialEq, Eq, PartialOrd, Ord, Hash))]
 #[derive(Debug, Clone, JsonSchema)]
 #[schemars(
@@ -137,7 +137,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// What these objects are called, for people: one word that a number stands before.
+    /// The noun for these objects in messages, to be put after a number.
     pub fn noun<'k>(keys: impl IntoIterator<Item = &'k Key>) -> &'static str {
         KindName::noun(keys.into_iter().map(|key| key.kind))
     }
@@ -150,7 +150,7 @@ impl Key {
     /// A key of two checked names, from `namespace/name` or `kind:namespace/name`.
     ///
     /// # Errors
-    /// The rule that the first wrong part breaks; a text without `/`, or with an unknown kind, is not a label.
+    /// The rule that the first wrong part breaks. A text without `/`, or with an unknown kind, is not a label.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let (kind, text) = of_kind(text);
         let (namespace, name) = text.split_once('/').ok_or(NameError::NotALabel)?;
@@ -163,8 +163,8 @@ impl Key {
     }
 }
 
-/// The objects of one kind in one namespace: what one list contains. Written as `namespace` of endpoints, `kind:namespace` of
-/// any other.
+/// The objects of one kind in one namespace, which is the content of one list. Written as `namespace` for endpoints,
+/// `kind:namespace` for other kinds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(with = "String")]
 pub struct Scope {

@@ -1,11 +1,11 @@
-//! The two path layouts in which a service answers. Only `api` knows the paths.
+//! The two layouts of a service's paths. Only `api` knows the paths.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::word::words;
 
-/// Which paths the service answers at.
+/// The layout of the service's paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {

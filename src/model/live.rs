@@ -1,5 +1,5 @@
-//! What was read from the service: a list is complete or unknown, an item is an object that the
-//! model can express or one that it cannot. Nothing here reads anything.
+//! Data read from the service: a list is complete or unknown, and an item is an object that the model
+//! can represent or one that it cannot. No IO.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use crate::kind::kind_of_service;
 /// The objects of the service, per namespace and kind.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
-    /// Every list that was asked for.
+    /// Every list that was requested.
     pub lists: BTreeMap<Scope, ListRead>,
-    /// Requests that were sent for it.
+    /// The number of requests sent for it.
     pub requests: u64,
 }
 
@@ -31,7 +31,7 @@ impl Live {
         self.lists.values().filter_map(ListRead::items).flatten()
     }
 
-    /// What is live at this key; nothing where its list is not complete.
+    /// The live item with this key; `None` where there is none or its list is not complete.
     pub fn item(&self, key: &Key) -> Option<&LiveItem> {
         self.lists.get(&key.into())?.items()?.get(key)
     }
@@ -45,7 +45,7 @@ pub enum ListRead {
         /// The items by key.
         items: BTreeMap<Key, LiveItem>,
     },
-    /// The list is not known whole.
+    /// The list was not read completely.
     Unknown {
         /// Why, as a fragment for people.
         reason: String,
@@ -82,22 +82,22 @@ impl ListRead {
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "nearly every item is an object; a box would cost an allocation each")]
 pub enum LiveItem {
-    /// An object that the model can express.
+    /// An object that the model can represent.
     Object(LiveObject),
-    /// One that it cannot express; never changed.
+    /// An object that it cannot represent, and that is never changed.
     Unsupported(UnsupportedItem),
 }
 
-/// A live endpoint with what the service reports about it.
+/// A live object with what the service reports about it.
 #[derive(Debug, Clone)]
 pub struct LiveObject {
-    /// The endpoint; its annotations are everybody's, ours included.
+    /// The object, with all annotations, including those of others.
     pub endpoint: Object,
-    /// The service's id of this object; another object of the same name has another.
+    /// The service's id of this object; a new object of the same name gets a new one.
     pub uid: String,
     /// Its tenant, where the service reports it.
     pub tenant: Option<String>,
-    /// The version, where the answer carried one (a list does not).
+    /// The version, if the response had one (lists do not).
     pub resource_version: Option<String>,
     /// The object of the service that owns it.
     pub owner_view: Option<RelatedObject>,
@@ -107,11 +107,11 @@ pub struct LiveObject {
     pub creator: Option<String>,
     /// RFC 3339.
     pub created: Option<String>,
-    /// RFC 3339; nothing until the first replace.
+    /// RFC 3339; `None` until the first replace.
     pub modified: Option<String>,
     /// Fields that the model does not know.
     pub unknown: Vec<UnknownField>,
-    /// Where it may have a secret, which no answer shows: without its value no replace may be sent.
+    /// Where it may have a secret. Responses do not show secrets, and a replace must not be sent without them.
     pub secrets: Vec<String>,
 }
 
@@ -120,12 +120,12 @@ pub struct LiveObject {
 pub struct UnknownField {
     /// Its path, such as `spec.where.site.new_option`.
     pub path: String,
-    /// It is where all options of an exclusive group are absent, so it may be the chosen option:
+    /// All known options of an exclusive group beside it are absent, so it may be the chosen option, and
     /// a replace would set a second one.
     pub blocks: bool,
 }
 
-/// Another object of the service: one that refers to an endpoint, or the one that an endpoint belongs to.
+/// Another object of the service: one that refers to an object, or one that owns an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RelatedObject {
@@ -135,8 +135,8 @@ pub struct RelatedObject {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its uid. Empty for an object that refers to an endpoint, because another object of the same name
-    /// refers to it as well.
+    /// Its uid. Empty for a referrer, because a new object of the same name would refer to the target as
+    /// well.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
 }
@@ -165,19 +165,19 @@ impl fmt::Display for RelatedObject {
     }
 }
 
-/// An item whose spec the model cannot express: a new enum value, no target.
+/// An item whose spec the model cannot represent, for example with a new enum value or without a target.
 #[derive(Debug, Clone)]
 pub struct UnsupportedItem {
     /// Its key.
     pub key: Key,
-    /// Why the model cannot express it.
+    /// Why the model cannot represent it.
     pub reason: String,
-    /// The item as the service gave it, without its secrets.
+    /// The item as the service returned it, without its secrets.
     pub raw: Json,
 }
 
 impl UnsupportedItem {
-    /// What those of its annotations that can be read say of its owner.
+    /// Its ownership, from the annotations that can be read.
     pub fn ownership(&self) -> Option<Ownership> {
         let annotations = self.metadata()["annotations"].as_object()?.iter();
         Ownership::read(
@@ -185,14 +185,14 @@ impl UnsupportedItem {
         )
     }
 
-    /// What has its labels and annotations: of an item of a list without report fields, the item.
+    /// The object with its labels and annotations: the item itself if it comes from a list without report fields.
     fn metadata(&self) -> &Json {
         self.raw.get("metadata").filter(|metadata| !metadata.is_null()).unwrap_or(&self.raw)
     }
 }
 
 impl LiveObject {
-    /// An object that has a uid, and of which the service reports nothing else.
+    /// An object for which the service reports nothing but a uid.
     pub fn new(uid: String, endpoint: Object) -> Self {
         Self {
             endpoint,
@@ -211,7 +211,7 @@ impl LiveObject {
 }
 
 impl LiveItem {
-    /// The object; nothing for one that the model cannot express.
+    /// The object; `None` for one that the model cannot represent.
     pub fn object(&self) -> Option<&LiveObject> {
         match self {
             LiveItem::Object(object) => Some(object),
@@ -219,7 +219,7 @@ impl LiveItem {
         }
     }
 
-    /// Its labels; nothing where they cannot be read.
+    /// Its labels; `None` where they cannot be read.
     pub fn labels(&self) -> Option<Cow<'_, StringMap>> {
         match self {
             LiveItem::Object(object) => Some(Cow::Borrowed(&object.endpoint.labels)),
@@ -239,13 +239,13 @@ impl LiveItem {
     }
 }
 
-/// What becomes of a delete of an object that others refer to.
+/// How a delete of an object that others refer to is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReferredDelete {
-    /// The service is asked to refuse it, where its layout has a way to.
+    /// The service is asked to refuse it, if its layout supports that.
     #[default]
     Refused,
-    /// A person allowed it by name.
+    /// It was allowed by name.
     Allowed,
 }

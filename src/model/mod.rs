@@ -1,6 +1,6 @@
-//! The words of the program: an object, its key, its fields, the ownership annotations, and what a definition and a live object
-//! are. Values are canonical by construction (host names lower-case, prefixes without the bits behind them, selectors in normal
-//! form), so that comparing two objects is comparing two values. No IO.
+//! The basic types of the program: objects, keys, fields, ownership annotations, definitions and live objects. Values
+//! are canonical by construction (host names in lower case, prefixes without host bits, selectors in normal form), so
+//! that two objects can be compared by their values. No IO.
 
 mod clock;
 mod desired;

@@ -4,23 +4,23 @@ use litemap::LiteMap;
 
 use super::{Key, Spec};
 
-/// Labels or annotations. An endpoint has a handful, for which the nodes of a tree would be the better
-/// part of its memory.
+/// Labels or annotations. An object has only a few, for which the nodes of a tree would take most of the
+/// memory.
 pub type StringMap = LiteMap<String, String>;
 
 /// One object in canonical form; nearly always an endpoint: a network target and the place where it applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
-    /// What identifies it.
+    /// Its key.
     pub key: Key,
-    /// Labels; they belong to the definition whole, because selectors depend on them.
+    /// Labels; a definition has all of them, because selectors depend on them.
     pub labels: StringMap,
-    /// Annotations; on a live object also those of others and our ownership annotations.
+    /// Annotations; a live object also has those of others and the ownership annotations.
     pub annotations: StringMap,
     /// Free text, at most 1,200 bytes.
     pub description: String,
     /// Administratively disabled.
     pub disable: bool,
-    /// What it points at, and where.
+    /// The fields of its kind.
     pub spec: Spec,
 }

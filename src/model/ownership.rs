@@ -2,14 +2,14 @@
 //!
 //! `trueup/stack` is the name of the stack. `trueup/applied` reads `VERSION RUN KEY COMMIT ENTRIES`:
 //! the version of the canonical form, the run that wrote it, ten characters of digest of the key that
-//! it was written for, the commit that the run applied (`-` without one), and one entry of fixed
-//! width a field that was not its default: a letter and six characters of digest for a fixed field,
-//! `l` or `a`, six characters of the key's digest and six of the value's for a label or an annotation.
-//! Version 1 has neither `KEY` nor `COMMIT`. Version 3 has the stack that the object was moved from between
-//! `COMMIT` and `ENTRIES`: the new stack has not applied it yet. Digests show whether a field still has the applied value,
-//! and whether the annotations were copied from another object; they protect nothing, so 36 and 60
-//! bits of SipHash are enough. Every object in sync is digested in every plan, which is why they must
-//! be cheap.
+//! it was written for, the commit that the run applied (`-` without one), and one entry for each field
+//! without its default: a letter and six characters of the value's digest for a fixed field; `l` or `a`,
+//! six characters of the key's digest and six of the value's for a label or an annotation; `u` (`k` for
+//! hidden values), four characters of the name's digest and six of the value's for other units. Version 1
+//! has neither `KEY` nor `COMMIT`. Version 3 has the stack that the object was moved from between `COMMIT`
+//! and `ENTRIES`: the new stack has not applied it yet. Digests show whether a field still has the applied
+//! value, and whether the annotations were copied from another object. They do not protect anything, so 36
+//! and 60 bits of SipHash are enough. They must be cheap: every plan digests every object in sync.
 
 use std::collections::BTreeSet;
 
@@ -25,34 +25,34 @@ use super::{Field, Key, Object, StringMap, words};
 pub const STACK: &str = "trueup/stack";
 /// The annotation with what was applied.
 pub const APPLIED: &str = "trueup/applied";
-/// The annotation that forbids a delete, set to `true` by a person.
+/// The annotation with which a user forbids a delete, by the value `true`.
 pub const PROTECT: &str = "trueup/protect";
 
-/// Takes the place of the run in annotations that are planned and not yet written; no run has this name.
+/// A placeholder for the run in annotations that are planned and not yet written; no run has this name.
 pub const RUN_PENDING: &str = "*";
-/// Digits of a commit in `trueup/applied`: the whole id, or the beginning of a longer one.
+/// The number of digits of a commit in `trueup/applied`: the whole id, or the beginning of a longer one.
 pub const COMMIT_DIGITS: usize = 40;
 
-/// Characters of the longest id of a run.
+/// The length of the longest id of a run in characters.
 pub const LONGEST_RUN: usize = 96;
 
-/// The version of the canonical form that this program writes.
+/// The version of the canonical form that trueup writes.
 const VERSION: &str = "2";
-/// The version of an object that was moved from another stack. To a program that does not know it, the object is
-/// unverified, and never deleted.
+/// The version for an object that was moved from another stack. Programs that do not know this version treat the
+/// object as unverified, and never delete it.
 const VERSION_MOVED: &str = "3";
-/// The version that named neither key nor commit.
+/// The old version without key and commit.
 const VERSION_WITHOUT_KEY: &str = "1";
-/// Takes the place of the commit where there is none.
+/// A placeholder where there is no commit.
 const NO_COMMIT: &str = "-";
 
-/// Who wrote a live object, by its annotations.
+/// The owner of a live object and what was applied to it, by its annotations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use]
 pub struct Ownership {
     /// The stack that owns the object.
     pub stack: Option<String>,
-    /// What was applied, where that can be read.
+    /// What was applied, if that can be read.
     pub applied: Option<AppliedFields>,
 }
 
@@ -61,13 +61,13 @@ pub struct Ownership {
 pub struct AppliedFields {
     /// The run that wrote it.
     pub run: String,
-    /// The digest of the key that it was written for; version 1 names none.
+    /// The digest of the key that it was written for; version 1 has none.
     pub key: Option<KeyDigest>,
-    /// The commit as the annotation names it.
+    /// The commit as the annotation has it.
     commit: String,
     /// The stack that it was moved from; the one that owns it now has not applied it yet.
     moved_from: Option<String>,
-    /// Entries of fixed width, one behind the other, as in the annotation.
+    /// The concatenated entries, as in the annotation.
     entries: String,
 }
 
@@ -78,38 +78,38 @@ pub enum WrittenFor {
     This,
     /// For another key: the annotations were copied.
     Another,
-    /// Version 1 does not name it.
+    /// Unknown: version 1 does not have the key.
     Unnamed,
 }
 
-/// Why a difference exists. For people: nothing decides by it but the verdict of `drift`.
+/// Why a difference exists. It is information for users; only the verdict of `drift` depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The files moved on.
+    /// The files changed.
     Pending,
-    /// Someone changed live.
+    /// Live was changed outside of trueup.
     Drift,
-    /// Both moved.
+    /// Both changed.
     Both,
-    /// The live object carries no ownership annotations.
+    /// The live object has no ownership annotations.
     Unannotated,
 }
 
 words!(Cause { Pending = "pending", Drift = "drift", Both = "both", Unannotated = "unannotated" });
 
-/// Whether a definition may not set it: one of the two ownership annotations.
+/// Whether it is one of the two ownership annotations, which a definition may not set.
 pub fn is_ownership_annotation(annotation: &str) -> bool {
     annotation == STACK || annotation == APPLIED
 }
 
-/// Whether this value of [`PROTECT`] forbids the delete of an object. Any but `false` does.
+/// Whether this value of [`PROTECT`] forbids the delete of an object. Every value except `false` does.
 pub fn protects(value: &str) -> bool {
     !value.trim().eq_ignore_ascii_case("false")
 }
 
 impl Object {
-    /// Whether a person forbids its delete.
+    /// Whether its annotations forbid its delete.
     pub fn is_protected(&self) -> bool {
         self.annotations.get(PROTECT).is_some_and(|value| protects(value))
     }
@@ -123,7 +123,7 @@ impl Field {
 }
 
 impl Ownership {
-    /// What an apply of `endpoint` by `run`, of no commit, writes.
+    /// The annotations that an apply of `endpoint` by `run` writes, without a commit.
     pub fn of(endpoint: &Object, stack: Option<&str>, run: &str) -> Self {
         let applied = AppliedFields {
             run: run.to_owned(),
@@ -135,7 +135,7 @@ impl Ownership {
         Self { stack: stack.map(str::to_owned), applied: Some(applied) }
     }
 
-    /// The same, of this commit or of none.
+    /// The same with this commit, or without one.
     pub fn at_commit(mut self, commit: Option<&str>) -> Self {
         if let Some(applied) = &mut self.applied {
             applied.set_commit(commit);
@@ -143,7 +143,7 @@ impl Ownership {
         self
     }
 
-    /// What an object's annotations contain, `None` where there is neither annotation.
+    /// The ownership in an object's annotations; `None` where it has neither annotation.
     pub fn read(annotations: &StringMap) -> Option<Self> {
         let stack = annotations.get(STACK).cloned();
         let applied = annotations.get(APPLIED);
@@ -160,12 +160,12 @@ impl Ownership {
         applied.into_iter().chain(stack).collect()
     }
 
-    /// What an object that is in sync gets from a run that has not begun: see [`RUN_PENDING`].
+    /// The annotations that an object in sync gets from a future run: see [`RUN_PENDING`].
     pub fn wanted(endpoint: &Object, stack: Option<&str>) -> Self {
         Self::of(endpoint, stack, RUN_PENDING)
     }
 
-    /// The same of a run that leaves these fields as they are: of them it says what was applied `before`.
+    /// The same for a run that does not change these fields, for which the entries of `before` stay.
     pub fn keeping(mut self, before: Option<&AppliedFields>, fields: &[Field]) -> Self {
         if let (Some(applied), false) = (&mut self.applied, fields.is_empty()) {
             applied.keep(before, fields);
@@ -173,12 +173,12 @@ impl Ownership {
         self
     }
 
-    /// Whether `wanted` is the same, run and commit aside, and what no answer shows and `wanted` does not name.
+    /// Whether `wanted` is the same, apart from run, commit, and hidden values that `wanted` does not name.
     pub fn fits(&self, wanted: &Ownership) -> bool {
         let same = |one: &AppliedFields, other: &AppliedFields| {
             let named = || split(&one.entries).filter(|(slot, _)| !is_hidden(slot) || other.digest(slot).is_some());
             let wanted = || split(&other.entries);
-            // What was kept is behind what was written.
+            // Kept entries follow written ones, so the order may differ.
             let are_equal = || named().collect::<BTreeSet<_>>() == wanted().collect();
             let is_named = || named().eq(wanted()) || are_equal();
             one.key == other.key && one.moved_from == other.moved_from && is_named()
@@ -191,7 +191,7 @@ impl Ownership {
     }
 }
 
-/// The fields that an apply writes: all but the ownership annotations themselves.
+/// The fields that an apply writes: all except the ownership annotations themselves.
 fn written_fields(endpoint: &Object) -> impl Iterator<Item = Field> {
     let labels = endpoint.labels.keys().cloned().map(Field::Label);
     let annotations = endpoint.annotations.keys().filter(|key| !is_ownership_annotation(key));
@@ -199,7 +199,7 @@ fn written_fields(endpoint: &Object) -> impl Iterator<Item = Field> {
 }
 
 impl AppliedFields {
-    /// What the text of the annotation says, where it can be read.
+    /// Parses the text of the annotation.
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split(' ');
         let (version, run) = (parts.next()?, parts.next()?);
@@ -237,22 +237,22 @@ impl AppliedFields {
         }
     }
 
-    /// The text of the annotation with a change of what it says; one that cannot be read stays as it is.
+    /// The text of the annotation with a change of its content; a text that cannot be read stays unchanged.
     pub fn altered(text: &str, change: impl FnOnce(&mut Self)) -> String {
         let Some(mut applied) = Self::read(text) else { return text.to_owned() };
         change(&mut applied);
         applied.text()
     }
 
-    /// For an object that a run transfers to another stack: what was applied stays, and the commit, which is the old
-    /// stack's, goes. `from` is the old stack, where the new one does not define the object yet.
+    /// Changes it for an object that a run transfers to another stack: the entries stay, and the commit of the old
+    /// stack is removed. `from` is the old stack, if the new one does not define the object yet.
     pub fn transfer(&mut self, from: Option<&str>) {
         RUN_PENDING.clone_into(&mut self.run);
         self.set_commit(None);
         self.moved_from = from.map(str::to_owned);
     }
 
-    /// For a run that leaves these fields as they are: of them it says what `before` says.
+    /// Changes it for a run that does not change these fields: they get the entries of `before`.
     pub fn keep(&mut self, before: Option<&Self>, fields: &[Field]) {
         let slots: Vec<String> = fields.iter().flat_map(|field| [slot(field), hidden_slot(field)]).collect();
         let is_kept = |(slot, _): &(&str, &str)| slots.iter().any(|kept| kept == slot);
@@ -261,17 +261,17 @@ impl AppliedFields {
         self.entries = written.chain(kept).flat_map(|(slot, digest)| [slot, digest]).collect();
     }
 
-    /// The stack that the object was moved from, where the one that owns it now has not applied it yet.
+    /// The stack that the object was moved from, if its current stack has not applied it yet.
     pub fn moved_from(&self) -> Option<&str> {
         self.moved_from.as_deref()
     }
 
-    /// Names another commit, or none. Longer ids, of a repository with SHA-256, are named by their beginning.
+    /// Sets another commit, or none. Longer ids, of repositories with SHA-256, are cut.
     pub fn set_commit(&mut self, commit: Option<&str>) {
         self.commit = commit.unwrap_or(NO_COMMIT).chars().take(COMMIT_DIGITS).collect();
     }
 
-    /// The commit that the run applied whole, in lower-case hex digits; nothing where it names none.
+    /// The commit that the run applied completely, in lower-case hex digits; `None` where it has none.
     pub fn commit(&self) -> Option<&str> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let is_id = self.commit.len() == COMMIT_DIGITS && self.commit.bytes().all(is_digit);
@@ -283,18 +283,18 @@ impl AppliedFields {
         self.digest(&slot(field)).is_some()
     }
 
-    /// The digest of the value that was applied; nothing where that was the default.
+    /// The digest of the applied value; `None` where that was the default.
     fn digest(&self, slot: &str) -> Option<&str> {
         split(&self.entries).find(|(taken, _)| *taken == slot).map(|(_, digest)| digest)
     }
 
-    /// Whether what no answer shows of `field` is as it was applied, as far as `desired` names it.
+    /// Whether the hidden values of `field` that `desired` names are those that were applied.
     pub fn hidden_as_applied(&self, field: &Field, desired: &Object) -> bool {
         let slot = hidden_slot(field);
         hidden_digest(&slot, field, desired).is_none_or(|digest| self.digest(&slot) == Some(&digest))
     }
 
-    /// Whether something of `field` was applied that no answer shows.
+    /// Whether hidden values of `field` were applied.
     pub fn has_hidden(&self, field: &Field) -> bool {
         self.digest(&hidden_slot(field)).is_some()
     }
@@ -305,7 +305,7 @@ impl AppliedFields {
         self.digest(&slot) == field_digest(&slot, field, endpoint).as_deref()
     }
 
-    /// Why `field` differs between a live object and its definition: live is as applied, the definition is, or neither.
+    /// Why `field` differs between live and its definition: live has the applied value, the definition has, or neither.
     pub fn cause(&self, field: &Field, live: &Object, desired: &Object) -> Cause {
         let slot = slot(field);
         let applied = self.digest(&slot);
@@ -317,20 +317,20 @@ impl AppliedFields {
         let live_as_applied = as_applied(live)
             || field.unit().is_some_and(|unit| {
                 let digests = live.spec.spelled(unit, &desired.spec, &desired.key.namespace);
-                // Nothing is a spelling of a unit that is left out.
+                // A unit that is left out has no spellings and no digest.
                 digests.is_empty() && applied.is_none()
-                    // What the service wrote from a unit that is as applied was never applied itself.
+                    // A value that the service derived from an applied unit was never applied itself.
                     || applied.is_none() && mirrors_applied(unit)
                     || digests.iter().any(|text| applied == Some(text_digest(&slot, text).as_str()))
             });
-        // Both are as applied where only that differs which a digest leaves out. What no description knows, or a strict stack
-        // refuses, was changed live; a default or a tenant that the definition names was most likely written into it.
+        // If both are as applied, only parts differ that digests leave out. Unknown keys, and values that strict kinds
+        // refuse, were changed live; a default or a tenant that the definition names was probably added to that.
         let is_changed_live = || {
             let is_of_live = |unit| desired.spec.has_unknown(unit) || live.spec.is_as(unit, &desired.spec);
             let differs = !live.key.kind.is_whole() && !field.is_same(live, desired);
             differs && field.unit().is_some_and(is_of_live) && self.hidden_as_applied(field, desired)
         };
-        // What no description knows has a digest of its own, which a single value shows to be another.
+        // An unknown value has a digest of its own; for a single value, that shows whether live was changed.
         let is_unknown_changed_live = |unit| {
             let slot = hidden_slot(field);
             let live = live.spec.unknown_value(unit).map(|text| text_digest(&slot, &text));

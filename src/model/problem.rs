@@ -1,5 +1,5 @@
-//! What is wrong in one endpoint, by its path instead of by its place in a file. A reader with spans
-//! turns the path into line and column.
+//! Problems in one object, by path instead of by place in a file. A reader with spans turns the path into
+//! line and column.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub enum Segment {
 }
 
 impl Segment {
-    /// The key; nothing for an item of a sequence.
+    /// The key; `None` for an item of a sequence.
     pub fn key(&self) -> Option<&str> {
         match self {
             Segment::Key(key) => Some(key),
@@ -34,7 +34,7 @@ impl From<usize> for Segment {
     }
 }
 
-/// Something wrong in one endpoint, without its place in a file.
+/// A problem in one object, without its place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong: a lower-case fragment that names the field in backticks.

@@ -1,18 +1,18 @@
-//! The rules of a definition's metadata: lengths and syntax; a live object may break them and can still be compared.
+//! The rules for a definition's metadata: lengths and syntax. A live object may break them and can still be compared.
 
 use super::{NAME_RULE, Name, Namespace, PROTECT, Problem, Segment, WireMetadata, is_ownership_annotation};
 use crate::kind::{KindName, Naming, label};
 
-// `kinds/metadata.txt` says the same for `explain` and the schemas.
-/// Bytes of a description.
+// `kinds/metadata.txt` has the same limits for `explain` and the schemas.
+/// The most bytes of a description.
 const LONGEST_DESCRIPTION: usize = 1200;
-/// Characters of an annotation's key.
+/// The most characters of an annotation's key.
 const LONGEST_ANNOTATION_KEY: usize = 64;
-/// Characters of an annotation's value.
+/// The most characters of an annotation's value.
 pub const LONGEST_ANNOTATION: usize = 1024;
 
-/// Every rule that the metadata of a definition breaks. It looks at the text as written, so that a definition whose shape is
-/// wrong elsewhere gets its whole list at once.
+/// Every rule that the metadata of a definition breaks. It checks the text as written, so that a definition with other
+/// faults still gets all its problems at once.
 pub fn check(kind: KindName, metadata: &WireMetadata) -> Vec<Problem> {
     let mut problems = Vec::new();
     names(&mut problems, kind, metadata);
@@ -20,8 +20,8 @@ pub fn check(kind: KindName, metadata: &WireMetadata) -> Vec<Problem> {
     problems
 }
 
-/// What metadata may contain and had better not, each as a problem of its key: labels under the service's own prefix, which are
-/// sent and compared, and what looks like a word to trueup and is none.
+/// Warnings about metadata that is allowed but probably a mistake, each as a problem of its key: labels that the
+/// service writes itself, and keys that look like those of trueup but have no meaning.
 pub fn warnings(kind: KindName, metadata: &WireMetadata) -> Vec<Problem> {
     let maps = [("labels", &metadata.labels), ("annotations", &metadata.annotations)];
     let given = maps.into_iter().flat_map(|(map, entries)| {
@@ -47,12 +47,12 @@ pub fn warnings(kind: KindName, metadata: &WireMetadata) -> Vec<Problem> {
     given.filter_map(warning).collect()
 }
 
-/// Whether who wrote the key may take it for one that trueup reads.
+/// Whether the author of the key may expect that trueup reads it.
 fn seems_ours(key: &str) -> bool {
     key.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("trueup"))
 }
 
-/// A text that is not empty; an empty one counts as absent, which shape decides about.
+/// A text that is not empty; an empty one counts as absent, which is checked elsewhere.
 fn given(text: Option<&String>) -> Option<&str> {
     text.map(String::as_str).filter(|text| !text.is_empty())
 }

@@ -1,5 +1,5 @@
-//! The name of one run. It is unique by its time and randomness, is part of the ownership annotations, and
-//! names the file of the run in the journal.
+//! The id of one run. It is unique by its time and randomness, is part of the ownership annotations, and names
+//! the file of the run in the journal.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use super::displayed;
 use crate::kind::as_text;
 
-/// The id of a run, unique by its time and randomness; it is in the ownership annotations and names the journal's file.
+/// The id of a run, unique by its time and randomness. It is in the ownership annotations and names the journal's file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 pub struct RunId(String);
 
@@ -20,8 +20,8 @@ impl RunId {
         fits.then(|| Self(text.to_owned()))
     }
 
-    /// The time in its name, by which runs are in their order. A name of version 0.1 ends with the second, and comes
-    /// after every longer one of that second.
+    /// The time in the id, which orders runs. An id of version 0.1 has only seconds, and sorts after every longer one
+    /// of that second.
     pub fn time(&self) -> Option<Timestamp> {
         const WIDTH: usize = "2026-11-21T05-59-56".len();
         let second = civil::DateTime::strptime("%Y-%m-%dT%H-%M-%S", self.0.get(..WIDTH)?).ok()?;

@@ -1,10 +1,10 @@
-//! What threads share: work on many items, among as many as there are processors, and what a mutex protects.
+//! Shares the work on many items among as many threads as there are processors, and locks mutexes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// What comes of each item, in their order. A thread takes so many `at_a_time`: below that, one of its own costs more than
-/// it gives. Every thread has a worker of its own.
+/// The result of the worker for each item, in order. A thread takes `at_a_time` items at once, because for fewer a
+/// thread costs more than it saves. Every thread has its own worker.
 pub(crate) fn each<T: Send, R: Send, W: FnMut(&mut T) -> R>(
     items: &mut [T],
     at_a_time: usize,
@@ -33,7 +33,7 @@ pub(crate) fn each<T: Send, R: Send, W: FnMut(&mut T) -> R>(
     done.into_iter().flat_map(|(_, part)| part).collect()
 }
 
-/// What a mutex protects, whole also where a thread panicked with it: each value is set in one step.
+/// Locks a mutex. The value is valid even if a thread panicked with the lock, because each value is set in one step.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

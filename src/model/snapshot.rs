@@ -1,6 +1,6 @@
-//! A sealed copy of the objects of a service in some namespaces: the items of complete lists as the
-//! service gave them, without secrets, and, where it was asked, who refers to each. It is one canonical JSON file with
-//! a digest over its content, so that an alteration is seen and the same content is the same text.
+//! A sealed copy of the objects of a service in some namespaces: the items of complete lists as the service
+//! returned them, without secrets, and their referrers if they were requested. It is one canonical JSON file
+//! with a digest of its content, so that changes are detected and equal content gives equal text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -15,19 +15,19 @@ use super::document::{self, DocumentError, DocumentFormat};
 use super::{Json, JsonTree, Layout, Name, Namespace};
 use crate::kind::KindName;
 
-/// The newest version: with objects of other kinds than endpoint. Endpoints alone have version 1.
+/// The newest version, with objects of other kinds than endpoint. A file with only endpoints has version 1.
 const FORMAT_VERSION: u32 = 2;
 const FORMAT: DocumentFormat =
     DocumentFormat { name: "a snapshot", kinds: &["snapshot"], versions: 1..=FORMAT_VERSION, remedy: "take it again" };
 
 /// The objects of a service, and when they were read.
-// The fields are in the order of their names, in which the digest covers them.
+// The fields are sorted by name, because the digest covers them in this order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
     /// The service, without `/api` and without a trailing slash.
     pub base_url: String,
-    /// Which paths it answers at.
+    /// The layout of its paths.
     pub layout: Layout,
     /// Every namespace that was read.
     pub namespaces: BTreeMap<Namespace, NamespaceSnapshot>,
@@ -42,13 +42,13 @@ pub struct Snapshot {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamespaceSnapshot {
-    /// Its endpoints by name, whole, as the service listed them.
+    /// Its complete endpoints, sorted by name, as the service listed them.
     #[schemars(with = "Vec<Json>")]
     pub items: Vec<SnapshotItem>,
     /// Its objects of the other kinds that were read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<KindName, KindSnapshot>,
-    /// What refers to each endpoint, by its name, as the service reported it; `null` where it was not read.
+    /// The referrers of each endpoint, by its name, as the service reported them; `null` where they were not read.
     pub referrers: Option<BTreeMap<Name, Json>>,
 }
 
@@ -56,16 +56,16 @@ pub struct NamespaceSnapshot {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KindSnapshot {
-    /// They by name, as the service listed them. Where one has a secret it is `{}`. `null` where the service does not offer
-    /// the kind.
+    /// The objects, sorted by name, as the service listed them, with `{}` in place of secrets. `null` where the service
+    /// does not offer the kind.
     #[schemars(with = "Option<Vec<Json>>")]
     pub items: Option<Vec<SnapshotItem>>,
-    /// What refers to each, by its name, the view where the service made it of one; `null` where it was not read.
+    /// The referrers of each object, by its name, including the view that made it; `null` where they were not read.
     pub referrers: Option<BTreeMap<Name, Json>>,
 }
 
 impl NamespaceSnapshot {
-    /// The items of a kind, where it was read: nothing where the service does not offer it.
+    /// The items of a kind, if it was read; the inner value is `None` where the service does not offer it.
     pub fn items(&self, kind: KindName) -> Option<Option<&[SnapshotItem]>> {
         match kind.is_endpoint() {
             true => Some(Some(&self.items)),
@@ -73,7 +73,7 @@ impl NamespaceSnapshot {
         }
     }
 
-    /// What refers to each object of a kind, where it was read.
+    /// The referrers of each object of a kind, if they were read.
     pub fn referrers(&self, kind: KindName) -> Option<&BTreeMap<Name, Json>> {
         match kind.is_endpoint() {
             true => self.referrers.as_ref(),
@@ -91,7 +91,7 @@ impl SnapshotItem {
     /// The item as canonical text.
     ///
     /// # Errors
-    /// It cannot be written as JSON: never for a value that was read from JSON.
+    /// It cannot be written as JSON; this never happens for a value that was read from JSON.
     pub fn new(item: &Json) -> serde_json::Result<Self> {
         to_raw_value(item).map(Self)
     }
@@ -103,7 +103,7 @@ impl SnapshotItem {
 
     /// The item as a tree.
     pub fn json(&self) -> Json {
-        // It was written from a tree.
+        // The text was written from a tree, so it can be read.
         serde_json::from_str::<JsonTree>(self.text()).unwrap_or_default().0
     }
 }
@@ -138,23 +138,23 @@ impl Snapshot {
         self.namespaces.values().map(|kept| kept.items.len() + others(kept)).sum()
     }
 
-    /// What it contains, for people: one word that a number stands before.
+    /// The noun for its objects in messages, to be put after a number.
     pub fn noun(&self) -> &'static str {
         if self.format_version() == 1 { "endpoint" } else { "object" }
     }
 
-    /// The kinds that were read, endpoints among them.
+    /// The kinds that were read, including endpoint.
     pub fn kinds(&self) -> BTreeSet<KindName> {
         let others = self.namespaces.values().flat_map(|kept| kept.kinds.keys().copied());
         others.chain([KindName::ENDPOINT]).collect()
     }
 
-    /// The format of its file, as old as its content allows.
+    /// The oldest format version that can represent its content.
     fn format_version(&self) -> u32 {
         if self.namespaces.values().all(|kept| kept.kinds.is_empty()) { 1 } else { FORMAT_VERSION }
     }
 
-    /// Whether it contains none.
+    /// Whether it contains no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -164,8 +164,8 @@ impl Snapshot {
         document::digest(self)
     }
 
-    /// Writes the snapshot as a file contains it: JSON with its digest, an item on a line, a final line break
-    /// included. Returns the digest.
+    /// Writes the snapshot as the content of a file: JSON with its digest, one item on a line, and a final line
+    /// break. Returns the digest.
     ///
     /// # Errors
     /// Those of `out`.
@@ -185,7 +185,7 @@ impl Snapshot {
     /// The snapshot in a file.
     ///
     /// # Errors
-    /// The file is none, of another format, or altered.
+    /// The file is not a snapshot, has another format, or was altered.
     pub fn from_file(bytes: &[u8]) -> Result<Self, DocumentError> {
         let SealedSnapshot { snapshot, digest, .. } = FORMAT.read::<SealedSnapshot<Self>>(bytes)?;
         if snapshot.digest() == digest { Ok(snapshot) } else { Err(FORMAT.altered()) }

@@ -9,12 +9,12 @@ use serde_json::{Map, Value as Json};
 use super::{JsonTree, Namespace};
 use crate::kind::{self, Described, KindName, Message, Ordered};
 
-/// The spec of an object by unit: a field of it, or an exclusive group as a whole. It contains no secret. Each value is kept as
-/// canonical text: a tree would take many times the memory, and nearly always texts are equal.
+/// The spec of an object by unit: a field of it, or a whole exclusive group. It does not contain secrets. Each value is
+/// stored as canonical text: a tree would take many times the memory, and usually texts are just compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     kind: KindName,
-    /// In the order of the description where a definition has the whole spec, else by name.
+    /// In the order of the description for kinds with `is_whole`, else by name.
     units: Box<[Unit]>,
 }
 
@@ -28,12 +28,12 @@ impl Spec {
     /// A spec as the service shows it.
     ///
     /// # Errors
-    /// Why a spec of a kind that a definition has whole is none, as a fragment.
+    /// Why a spec of a kind with `is_whole` is not valid, as a fragment.
     pub fn live(kind: KindName, spec: Json) -> Result<Self, String> {
         Self::read(kind, spec, kind::canonical)
     }
 
-    /// A spec as a definition writes it: what it sets to nothing is named too, where it need not name everything.
+    /// A spec as a definition writes it. It keeps zeros, which the definition names, unless the kind has `is_whole`.
     ///
     /// # Errors
     /// As [`Spec::live`].
@@ -66,7 +66,7 @@ impl Spec {
         self.units.iter().map(|unit| (&*unit.name, unit.value()))
     }
 
-    /// The value of a unit: of a field its own, of a group an object of its one option; `null` is absence.
+    /// The value of a unit: that of a field, or an object with the only option of a group; `null` where it is absent.
     pub fn unit(&self, name: &str) -> Json {
         self.entry(name).map(Unit::value).unwrap_or_default()
     }
@@ -80,7 +80,7 @@ impl Spec {
         self.entry(name).map(|unit| &*unit.text)
     }
 
-    /// The names of the units that either has.
+    /// The names of the units that either spec has.
     pub(super) fn units_of_both<'s>(one: &'s Spec, other: &'s Spec) -> impl Iterator<Item = &'s str> {
         let mut names: Vec<&str> = one.names().collect();
         let shared = names.len();
@@ -98,12 +98,12 @@ impl Spec {
         units.map(|unit| (&*unit.name, unit.value()))
     }
 
-    /// The value of a unit without what says nothing.
+    /// The value of a unit without zero values.
     pub(super) fn significant(&self, name: &str) -> Json {
         kind::significant(self.kind.message(), name, &self.unit(name))
     }
 
-    /// The spec of an object that refers to others by name alone.
+    /// The spec with references by name alone, without uids.
     ///
     /// # Errors
     /// As [`Spec::live`].
@@ -111,30 +111,30 @@ impl Spec {
         Self::live(self.kind, kind::without_uids(self.kind.message(), self.json()))
     }
 
-    /// The spec as a definition would write it, without what the service fills in an object of `tenant`.
+    /// The spec as a definition would write it, without values that the service fills into an object of `tenant`.
     pub fn unfilled(&self, tenant: Option<&str>) -> Json {
         kind::without_fills(self.kind.message(), self.json(), tenant)
     }
 
-    /// A unit of this live spec as far as `wanted` names it, and as `wanted` would write it.
+    /// The part of a unit of this live spec that `wanted` names, as `wanted` would write it.
     pub fn seen_as(&self, name: &str, wanted: &Spec) -> Json {
         kind::seen_as(self.kind.message(), name, &self.unit(name), &wanted.unit(name))
     }
 
-    /// The texts that a digest of this live unit may cover: each way in which a definition could have written it, or as far
-    /// as `wanted`, a definition in this namespace, names it.
+    /// The texts that a digest of this live unit may cover: every text with which a definition could have written it
+    /// or, for kinds without `is_whole`, the part that `wanted`, a definition in this namespace, names.
     pub(super) fn spelled(&self, name: &str, wanted: &Spec, namespace: &Namespace) -> Vec<String> {
         let spec = self.kind.message();
         if self.kind.is_whole() {
             return kind::spellings(spec, name, &self.unit(name));
         }
-        // What the definition names now it named before, as far as anybody knows.
+        // Assume that the definition named the same values before.
         let seen = self.seen_as(name, wanted);
         let digested = kind::digested(spec, name, &seen, namespace.as_str());
         digested.map(|seen| serde_json::to_string(&seen).unwrap_or_default()).into_iter().collect()
     }
 
-    /// A value of a unit without what no answer shows.
+    /// A value of a unit without hidden values.
     pub fn without_hidden(&self, name: &str, value: &Json) -> Json {
         kind::without_hidden(self.kind.message(), name, value)
     }
@@ -145,42 +145,42 @@ impl Spec {
         !kind::sealed::digests(spec, kind::keys_of(spec, name, value)).is_empty()
     }
 
-    /// Whether a value of a unit contains something that no answer shows.
+    /// Whether a value of a unit contains hidden values.
     pub fn has_hidden(&self, name: &str, value: &Json) -> bool {
         kind::hidden(self.kind.message(), name, value).is_some()
     }
 
-    /// The units of its kind of which a replace that leaves them out resets what no answer shows.
+    /// The units of its kind with hidden values that a replace without the unit would reset.
     pub fn reset(&self) -> impl Iterator<Item = &str> {
         kind::reset(self.kind.message())
     }
 
-    /// The paths of what no description knows.
+    /// The paths of values that the description does not have.
     pub fn unknown(&self) -> Vec<String> {
         kind::unknown(self.kind.message(), &self.json(), "spec")
     }
 
-    /// What the digest of a unit of this live spec covers that no description knows and that is a single value.
+    /// The text that a digest covers of an unknown unit of this live spec, if its value is a scalar.
     pub(super) fn unknown_value(&self, name: &str) -> Option<String> {
         let value = self.unit(name);
         let is_one = !kind::is_zero(&value) && !value.is_object() && !value.is_array();
         is_one.then(|| kind::hidden(self.kind.message(), name, &value))?.map(|hidden| hidden.to_string())
     }
 
-    /// Whether a unit names something that no description knows.
+    /// Whether a unit names a key that the description does not have.
     pub fn has_unknown(&self, name: &str) -> bool {
         let spec = self.kind.message();
         kind::has_unknown(spec, kind::keys_of(spec, name, &self.unit(name)))
     }
 
-    /// Whether each unit of this live spec is plainly what `wanted` writes: see [`kind::agrees`]. Cheap, and nearly always
-    /// true.
+    /// Whether each unit of this live spec obviously equals what `wanted` writes: see [`kind::agrees`]. Cheap, and
+    /// nearly always true.
     pub fn agrees(&self, wanted: &Spec) -> bool {
         let others = wanted.names().filter(|name| self.entry(name).is_none());
         self.names().chain(others).all(|name| self.agrees_in(name, wanted))
     }
 
-    /// The same of a unit.
+    /// The same for one unit.
     pub fn agrees_in(&self, name: &str, wanted: &Spec) -> bool {
         let spec = self.kind.message();
         let (one, other) = (self.text(name), wanted.text(name));
@@ -194,7 +194,7 @@ impl Spec {
         kind::agrees(spec, name, &live, &wanted)
     }
 
-    /// Whether a unit of this live spec is as `wanted` wants it, as far as `wanted` names it.
+    /// Whether a unit of this live spec has the values that `wanted` names.
     pub fn is_as(&self, name: &str, wanted: &Spec) -> bool {
         if self.text(name) == wanted.text(name) {
             return true;
@@ -211,13 +211,13 @@ impl Spec {
         is_seen || is_untaken()
     }
 
-    /// Whether this spec, written by `written`, is shown by the service without losing anything: it is as written but for
-    /// what the service fills.
+    /// Whether this live spec shows everything that was written with `written`: it may differ only in values that the
+    /// service filled in.
     pub fn is_as_written(&self, written: &Spec) -> bool {
         Spec::units_of_both(self, written).all(|unit| self.is_as(unit, written))
     }
 
-    /// Whether a unit of this live spec has something that `wanted` does not name and may have named before.
+    /// Whether a unit of this live spec has values that `wanted` does not name and may have named before.
     pub fn has_more(&self, name: &str, wanted: &Spec) -> bool {
         match self.kind.is_whole() {
             true => kind::has_chosen(self.kind.message(), name, &self.unit(name), &wanted.unit(name)),
@@ -225,23 +225,23 @@ impl Spec {
         }
     }
 
-    /// Whether the service took all of a unit of `wanted` that a description knows.
+    /// Whether the service accepted all keys of a unit of `wanted` that the description does not have.
     pub fn takes(&self, name: &str, wanted: &Spec) -> bool {
         self.taken(name, wanted).1.is_empty()
     }
 
-    /// Whether the service took all of a unit of `wanted`, and all of it is something that answers show.
+    /// Whether the service accepted all of those keys, and the unit of `wanted` has no hidden values.
     pub fn shows(&self, name: &str, wanted: &Spec) -> bool {
         let unit = wanted.unit(name);
         self.without_hidden(name, &unit) == unit && self.takes(name, wanted)
     }
 
-    /// A unit of `wanted` without what no description knows and this live spec does not have, and the paths of that.
+    /// A unit of `wanted` without keys that neither the description nor this live spec has, and their paths.
     pub fn taken(&self, name: &str, wanted: &Spec) -> (Json, Vec<String>) {
         kind::taken(self.kind.message(), name, &self.unit(name), &wanted.unit(name))
     }
 
-    /// The paths of a unit of this live spec that `wanted` does not name and no description explains.
+    /// The paths of a unit of this live spec that neither `wanted` names nor the description explains.
     pub fn unnamed(&self, name: &str, wanted: &Spec) -> Vec<String> {
         let spec = self.kind.message();
         let (live, wanted) = (self.unit(name), wanted.unit(name));
@@ -251,23 +251,23 @@ impl Spec {
         kind::unnamed(spec, name, &live, &wanted)
     }
 
-    /// The unit from which the service writes what a unit of this live spec has.
+    /// The unit of this live spec from which the service derived a unit, if it did.
     pub fn mirrored(&self, name: &str) -> Option<&'static str> {
         kind::mirrored(self.kind.message(), name, |unit| self.unit(unit))
     }
 
-    /// Whether a unit of this live spec has nothing that the same object did not have `before`, but what the service fills.
+    /// Whether a unit of this live spec has no values that the same object did not have `before`, except filled ones.
     pub fn adds_nothing(&self, name: &str, before: &Spec) -> bool {
         let chooses = || kind::has_chosen_more(self.kind.message(), name, &self.unit(name), &before.unit(name));
         self.unnamed(name, before).is_empty() && !chooses()
     }
 
-    /// The paths of a unit of this live spec that are not in `shown`, a part of it, and that no description explains.
+    /// The paths of a unit of this live spec that neither `shown`, a part of it, has nor the description explains.
     pub fn unnamed_beside(&self, name: &str, shown: &Json) -> Vec<String> {
         kind::unnamed(self.kind.message(), name, &self.unit(name), shown)
     }
 
-    /// Sets a unit, without what was in `before`; `null` removes it.
+    /// Sets a unit, and removes values of `before` that are not in `value`; `null` removes the unit.
     ///
     /// # Errors
     /// Why the unit cannot have that value, as [`Spec::live`].
@@ -307,7 +307,7 @@ impl Unit {
     }
 
     fn value(&self) -> Json {
-        // It was written from a tree.
+        // The text was written from a tree, so it can be read.
         serde_json::from_str::<JsonTree>(&self.text).unwrap_or_default().0
     }
 }

@@ -1,16 +1,16 @@
-//! Foreign text made fit for a message: one line, no control or direction characters, not endless; and patterns.
+//! Makes foreign text safe for messages (one line, limited, no control or direction characters), and parses patterns.
 
 use globset::{Error, Glob, GlobBuilder};
 
 /// A pattern for names or for paths with `/`, in which `\` escapes, on Windows too.
 ///
 /// # Errors
-/// It is no glob.
+/// It is not a valid glob.
 pub fn glob(text: &str) -> Result<Glob, Error> {
     GlobBuilder::new(text).backslash_escape(true).build()
 }
 
-/// Whether a character does something to a terminal or to other characters, or cannot be seen.
+/// Whether a character affects a terminal or other characters, or is invisible.
 pub fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -21,7 +21,7 @@ pub fn is_unsafe(character: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether some version of YAML takes the bare text for a number, a boolean, null, a date, or what merges mappings.
+/// Whether a version of YAML reads the unquoted text as a number, a boolean, null, a date, or a merge key.
 pub fn is_ambiguous(text: &str) -> bool {
     const WORDS: [&str; 13] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "<<", "="];
     let lower = text.to_lowercase();
@@ -35,10 +35,10 @@ pub fn is_ambiguous(text: &str) -> bool {
             && digits.chars().all(|c| is_digit(c) || "bexo.+-_:tz ".contains(c)))
 }
 
-/// `text` on one line with control characters and direction marks taken out, cut to `longest`
+/// `text` on one line, without control characters and direction marks, cut to `longest`
 /// characters.
 pub fn neutral(text: &str, longest: usize) -> String {
-    // Nearly every text is a name, with nothing to take out.
+    // Nearly every text is a name without such characters.
     if text.len() <= longest && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return text.to_owned();
     }

@@ -1,15 +1,15 @@
-//! JSON as a tree, with every key as it was written.
+//! JSON as a tree, with every key as it is written.
 
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number};
 
-/// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
+/// A JSON value, the form of values in plans, journals and requests. `null` means absent.
 pub type Json = serde_json::Value;
 
-/// A foreign JSON value. [`Json`] reads a map whose first key is the name that `serde_json` has for raw texts as
-/// whatever that text contains, or as an error: anybody can write such a key into an annotation.
+/// A foreign JSON value. [`Json`] would interpret a map whose first key is the name that `serde_json` uses for raw
+/// texts: it reads the content of that text or fails, and any client can write such a key into an annotation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct JsonTree(pub Json);
 
@@ -19,10 +19,10 @@ impl<'de> Deserialize<'de> for JsonTree {
     }
 }
 
-/// Reads a JSON text that a person wrote: it may begin with a byte-order mark, and a key that is there twice is an error.
+/// Reads a JSON text that a user wrote: it may begin with a byte-order mark, and a duplicate key is an error.
 ///
 /// # Errors
-/// It is not such a text; the error names line and column.
+/// The text is not valid; the error names line and column.
 pub fn read_written(bytes: &[u8]) -> Result<Json, serde_json::Error> {
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(text);
@@ -30,12 +30,12 @@ pub fn read_written(bytes: &[u8]) -> Result<Json, serde_json::Error> {
     deserializer.end().map(|()| value)
 }
 
-/// What a key that is there twice means.
+/// The meaning of a duplicate key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum DuplicateKeys {
-    /// The last value.
+    /// The last value counts.
     Replace,
-    /// An error.
+    /// It is an error.
     Refuse,
 }
 

@@ -1,4 +1,4 @@
-//! An object as the service and documents write it: `metadata` and `spec`, and before them the kind of what is no endpoint.
+//! An object as the service and documents write it: `metadata` and `spec`, after `kind` for other kinds than endpoint.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub const SERVICE_KEYS: [&str; 9] = [
     "disabled_referred_objects",
 ];
 
-/// `metadata` of an object in a definition, a request, a document or an answer.
+/// `metadata` of an object in a definition, a request, a document or a response.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct WireMetadata {
@@ -41,7 +41,7 @@ pub struct WireMetadata {
     pub description: Option<String>,
     /// Administratively disabled.
     pub disable: Option<bool>,
-    /// What else there is, which only an answer may have.
+    /// Other keys, which only a response may have.
     #[serde(flatten)]
     #[schemars(skip)]
     pub unknown: BTreeMap<String, JsonTree>,
@@ -49,7 +49,7 @@ pub struct WireMetadata {
 
 fn present(map: Option<BTreeMap<String, Option<String>>>) -> StringMap {
     let map = map.unwrap_or_default();
-    // As large as it gets: a vector that grows has place for four.
+    // The exact size, because a growing vector would allocate room for four.
     let mut entries = Vec::with_capacity(map.len());
     entries.extend(map.into_iter().filter_map(|(key, value)| Some((key, value?))));
     StringMap::from_sorted_store_unchecked(entries)
@@ -59,7 +59,7 @@ impl WireMetadata {
     /// The object of this kind with this metadata and with this spec as a definition writes it.
     ///
     /// # Errors
-    /// What is wrong, as a fragment: a missing name or namespace, an unknown field, a spec that is none.
+    /// The fault, as a fragment: a missing name or namespace, an unknown field, a spec that is not valid.
     pub fn written(self, kind: KindName, spec: Json) -> Result<Object, String> {
         fn part<'p>(part: Option<&'p String>, key: &str) -> Result<&'p str, String> {
             part.filter(|text| !text.is_empty())
@@ -69,7 +69,7 @@ impl WireMetadata {
         if let Some(key) = self.unknown.keys().next() {
             return Err(format!("unknown field `{key}` in `metadata`"));
         }
-        // The rules of a label are checked with the other rules.
+        // The rules for labels are checked with the other rules.
         let name = Name::from_service(part(self.name.as_ref(), "name")?).map_err(|error| error.to_string())?;
         let namespace = part(self.namespace.as_ref(), "namespace")?;
         let namespace = Namespace::from_service(namespace).map_err(|error| error.to_string())?;
@@ -89,7 +89,7 @@ impl WireMetadata {
     }
 }
 
-/// An object as it is written: what is long is not copied for it.
+/// An object as it is written, by reference, so that long values are not copied.
 #[derive(Serialize)]
 struct ObjectRef<'e> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,7 +124,7 @@ impl<'e> From<&'e Object> for ObjectRef<'e> {
 }
 
 impl Object {
-    /// The object as it is sent, which says nothing of its kind.
+    /// The object as it is sent, without its kind.
     pub fn body(&self) -> impl Serialize {
         ObjectRef { kind: None, ..ObjectRef::from(self) }
     }
@@ -151,13 +151,13 @@ impl JsonSchema for Object {
 }
 
 impl Serialize for Object {
-    /// As documents have it.
+    /// In the form of documents.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         ObjectRef::from(self).serialize(serializer)
     }
 }
 
-/// An object as documents have it.
+/// An object in the form of documents.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object of `metadata` and `spec`")]
 struct WireObject {
@@ -174,7 +174,7 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-/// A map of texts without a duplicate key: serde's own would keep the last one in silence.
+/// A map of texts without duplicate keys: serde itself would silently keep the last one.
 fn unique<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BTreeMap<String, Option<String>>>, D::Error> {
     let tree = DuplicateKeys::Refuse.deserialize(deserializer)?;
     Deserialize::deserialize(tree).map_err(serde::de::Error::custom)

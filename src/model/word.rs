@@ -1,6 +1,6 @@
-//! Macros for what is displayed in one way: an enum whose values are words, and a type by a format of its fields.
+//! Macros to display types: enums whose values are words, and types with a format of their fields.
 
-/// Gives an enum the list of its values and the word of each, which is also how it is displayed.
+/// Gives an enum the list of its values and a word for each, which is also its `Display`.
 macro_rules! words {
     ($type:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         impl $type {
@@ -18,7 +18,7 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Displays a type by a format, also with `Debug:` before it as that.
+/// Implements `Display` by a format, or `Debug` with `Debug:` before the type.
 macro_rules! displayed {
     ($type:ty, |$value:ident| $($format:tt)+) => {
         $crate::model::displayed!(Display: $type, |$value| $($format)+);

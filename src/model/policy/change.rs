@@ -1,5 +1,5 @@
-//! How two configurations differ in what a run may do, in the words of a reviewer. Each change knows
-//! whether it loosens or tightens.
+//! How two configurations differ in what a run may do, as texts for a reviewer. Each change has a
+//! direction: whether it loosens or tightens.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,10 +11,10 @@ use super::{RunTarget, Safeguards, SafetySettings};
 use crate::kind::KindName;
 use crate::model::{Namespace, displayed, words};
 
-/// Values of a list that are written out.
+/// The most values of a list that are written out.
 const SHOWN: usize = 5;
 
-/// Characters of a value that are written out.
+/// The most characters of a value that are written out.
 const LONGEST: usize = 120;
 
 /// A value that is short enough for every report.
@@ -25,19 +25,19 @@ fn short(text: &str) -> String {
     }
 }
 
-/// Which way a setting moved.
+/// In which direction a setting changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// It lets more pass than at the base; the base's value stays in force.
+    /// It allows more than at the base; the base's value stays in force.
     Loosened,
-    /// It is another one, and neither is the stricter; the new value is in force.
+    /// It changed, and neither value is stricter; the new value is in force.
     Changed,
     /// The policy allows less than the configuration sets.
     Limited,
-    /// It lets less pass than at the base.
+    /// It allows less than at the base.
     Tightened,
-    /// It is as it was at the merge base: the base has another one since.
+    /// It has the value from the merge base, and the base changed it since.
     BehindBase,
 }
 
@@ -49,19 +49,19 @@ words!(Direction {
     BehindBase = "behind base",
 });
 
-/// A setting that is not what it was at the base, or that the policy limits.
+/// A setting that differs from the base, or that the policy limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SettingChange {
     /// The setting as `trueup.yaml` writes it, such as `guards.percent`.
     pub setting: String,
-    /// Which way it moved.
+    /// In which direction it changed.
     pub direction: Direction,
-    /// Its value at the base, in words; nothing where there is no base.
+    /// Its value at the base, in words; `None` without a base.
     pub base: Option<String>,
     /// Its value in the working tree, in words.
     pub head: String,
-    /// The value that this plan and its apply obey.
+    /// The value that applies to this plan and its apply.
     pub in_force: String,
     /// The policy allows less than the stricter of base and working tree.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -92,7 +92,7 @@ impl SettingChange {
 
 displayed!(SettingChange, |of| "{} {}: {}; {}", of.direction, of.setting, of.values(), of.force());
 
-/// The name of a setting with an order, its value in words, and whether the first of two is the looser.
+/// The name of a setting with an order, its value in words, and whether the first of two is looser.
 type Ordered = (&'static str, fn(&Safeguards) -> String, fn(&Safeguards, &Safeguards) -> bool);
 
 const ORDERED: [Ordered; 9] = [
@@ -111,7 +111,7 @@ const ORDERED: [Ordered; 9] = [
     ("version_checked", |of| of.version_checked.to_string(), |a, b| a.version_checked && !b.version_checked),
 ];
 
-/// The kinds of a `strict`, in words.
+/// The kinds of `strict`, in words.
 fn kinds(of: &Safeguards) -> String {
     match of.strict.len() {
         0 => "none".to_owned(),
@@ -120,9 +120,9 @@ fn kinds(of: &Safeguards) -> String {
     }
 }
 
-/// How the settings of the working tree differ from those at the base, and from what is in force; what
-/// was loosened first. `own` are the settings of the stack alone at the merge base and at the base, where they are known:
-/// what the base itself changed since, and the working tree has not, is behind.
+/// How the settings of the working tree differ from those at the base, and from those in force; loosened
+/// ones first. `own` has the settings of the stack itself at the merge base and at the base, if they are
+/// known: a setting that only the base changed since is behind.
 pub fn changes(
     base: Option<&SafetySettings>,
     own: Option<[&SafetySettings; 2]>,
@@ -164,8 +164,8 @@ pub fn changes(
     changes
 }
 
-/// Marks the `changes` of settings with one value that the base itself changed since the merge base, and the working tree
-/// has not.
+/// Marks the `changes` of single-value settings that only the base, and not the working tree, changed since the merge
+/// base.
 fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, [merge_base, base]: [&SafetySettings; 2]) {
     let moved = |now: &SafetySettings| self::changes(Some(merge_base), None, now, &now.safeguards);
     let (here, there) = (moved(head), moved(base));
@@ -178,7 +178,7 @@ fn mark_behind(changes: &mut [SettingChange], head: &SafetySettings, [merge_base
     }
 }
 
-/// The rules that were added to and taken out of `ignore`, and those that a policy forbids.
+/// The rules that were added to and removed from `ignore`, and those that a policy forbids.
 fn ignored(
     base: Option<&Safeguards>,
     own: Option<[&SafetySettings; 2]>,
@@ -203,7 +203,7 @@ fn ignored(
     changes
 }
 
-/// The settings without an order that have one value, and another than at the base.
+/// The single-value settings without an order that differ from the base.
 fn targets(base: &RunTarget, head: &RunTarget) -> Vec<SettingChange> {
     let text = |value: &Option<String>| value.as_deref().map_or_else(|| "(none)".to_owned(), short);
     let all = [
@@ -217,7 +217,7 @@ fn targets(base: &RunTarget, head: &RunTarget) -> Vec<SettingChange> {
     changed.map(|(setting, was, is)| changed_to(setting, Direction::Changed, was, is)).collect()
 }
 
-/// What was added to the lists without an order, and what was taken out of them.
+/// What was added to and removed from the lists without an order.
 fn listed(base: &RunTarget, own: Option<[&SafetySettings; 2]>, head: &RunTarget) -> Vec<SettingChange> {
     type List = fn(&RunTarget) -> BTreeSet<&str>;
     let lists: [(&str, List); 6] = [
@@ -231,7 +231,7 @@ fn listed(base: &RunTarget, own: Option<[&SafetySettings; 2]>, head: &RunTarget)
     let of = |(setting, list): (&str, List)| {
         let [was, is] = [base, head].map(list);
         let own = own.map(|own| own.map(|then| list(&then.target)));
-        // A list that is left out may mean all: then nothing is said value by value.
+        // An empty list may mean all, so its values cannot be compared one by one.
         let is_by_value = |own: &&[BTreeSet<&str>; 2]| own[0] == is || !own.iter().chain([&is]).any(BTreeSet::is_empty);
         let own = own.as_ref().filter(is_by_value).map(<[_; 2]>::each_ref);
         of_list(setting, &was, own, &is, "(not listed)", [Direction::Changed; 2])
@@ -239,8 +239,8 @@ fn listed(base: &RunTarget, own: Option<[&SafetySettings; 2]>, head: &RunTarget)
     lists.into_iter().flat_map(of).collect()
 }
 
-/// What was added to a list and what was taken out of it, in these directions: a value at a time, because working tree and
-/// base may both have changed it.
+/// What was added to a list and removed from it, with these directions. Each value is judged separately, because
+/// working tree and base may both have changed the list.
 fn of_list<T: fmt::Display + Ord>(
     setting: &str,
     was: &BTreeSet<T>,
@@ -269,13 +269,13 @@ fn of_list<T: fmt::Display + Ord>(
     changes
 }
 
-/// A setting of which the value of the working tree is in force.
+/// A change of a setting where the value of the working tree is in force.
 fn changed_to(setting: &str, direction: Direction, base: String, head: String) -> SettingChange {
     let (setting, in_force) = (setting.to_owned(), head.clone());
     SettingChange { setting, direction, base: Some(base), head, in_force, limited: false }
 }
 
-/// Some of many values with their count; nothing where there are none.
+/// The first of many values and the number of others; `None` where there are none.
 fn list<T: fmt::Display>(values: impl Iterator<Item = T>) -> Option<String> {
     let texts: BTreeSet<String> = values.map(|value| value.to_string()).collect();
     let shown = texts.iter().take(SHOWN).map(|text| short(text)).collect::<Vec<_>>().join(", ");

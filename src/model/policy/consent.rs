@@ -1,4 +1,4 @@
-//! What `--allow` takes. The command line, policies and their schema have no other list.
+//! The names that `--allow` takes. The command line, policies and their schema use this list.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,17 +9,17 @@ use crate::model::words;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuardName {
-    /// Too large a share would be deleted or replaced.
+    /// The plan would delete or replace too large a share.
     MassChange,
-    /// Every owned object of a namespace would go, or several that are all of their kind in it.
+    /// The plan would delete every owned object of a namespace, or all of several objects of a kind in it.
     EmptyNamespace,
-    /// The base branch moved on in what this plan would set.
+    /// The base branch has newer values for what this plan would set.
     BehindBase,
 }
 
 words!(GuardName { MassChange = "mass-change", EmptyNamespace = "empty-namespace", BehindBase = "behind-base" });
 
-/// What is allowed for single objects: `NAME=KEY`.
+/// Consents for single objects: `NAME=KEY`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyAllowance {
     /// To take over an object of another stack.

@@ -1,5 +1,5 @@
-//! A policy from outside the repository: limits that a configuration cannot exceed. A policy tightens
-//! settings that have an order, and refuses what has none.
+//! A policy from outside of the repository: limits that a configuration cannot exceed. A policy tightens
+//! settings that have an order, and refuses forbidden values of others.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,22 +8,22 @@ use super::{GateMode, Gates, Guards, Prune, Safeguards};
 use crate::kind::KindName;
 use crate::model::{Name, Namespace};
 
-/// Limits from outside the repository: the most that a configuration may set. Everything that a policy
-/// does not name is left to the configuration.
+/// Limits from outside of the repository for what a configuration may set. The configuration decides
+/// everything that a policy does not name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// The loosest value of each setting; of `ignore` the rules that it may contain.
+    /// The loosest value of each setting; for `ignore`, the rules that it may contain.
     pub loosest: Safeguards,
     /// `ignore` may contain any rule.
     pub ignores_any: bool,
-    /// The stacks that may be applied; any where there is no list.
+    /// The stacks that may be applied; any without a list.
     pub stacks: Option<BTreeSet<Name>>,
-    /// The namespaces that may be changed; any where there is no list.
+    /// The namespaces that may be changed; any without a list.
     pub namespaces: Option<BTreeSet<Namespace>>,
-    /// The services that may be used, as they are written; any where there is no list. They count as
-    /// named from outside the repository.
+    /// The services that may be used, as they are written; any without a list. They count as named from
+    /// outside of the repository.
     pub base_urls: Option<Vec<String>>,
-    /// The names that `--allow` may give, without their keys; any where there is no list.
+    /// The names that `--allow` may give, without their keys; any without a list.
     pub allow: Option<BTreeSet<String>>,
 }
 
@@ -55,7 +55,7 @@ impl Default for Policy {
     }
 }
 
-/// Something that the policy forbids, and that no stricter value can replace.
+/// A value that the policy forbids and that has no stricter replacement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the policy forbids {what}{allowed}")]
 pub struct Violation {
@@ -81,13 +81,13 @@ fn quoted(names: impl IntoIterator<Item: fmt::Display>) -> String {
 }
 
 impl Policy {
-    /// The settings with what the policy allows at most. Never looser than the settings or the policy.
+    /// The settings, limited to what the policy allows. Never looser than the settings or the policy.
     pub fn tighten(&self, settings: &Safeguards) -> Safeguards {
         let tightened = settings.stricter(&self.loosest);
         if self.ignores_any { Safeguards { ignore: settings.ignore.clone(), ..tightened } } else { tightened }
     }
 
-    /// Whether the stack may be applied.
+    /// Checks that the stack may be applied.
     ///
     /// # Errors
     /// It may not.
@@ -101,10 +101,10 @@ impl Policy {
         }
     }
 
-    /// Whether these namespaces may be changed.
+    /// Checks that these namespaces may be changed.
     ///
     /// # Errors
-    /// Those that may not.
+    /// The namespaces that may not be changed.
     pub fn namespaces<'a>(&self, namespaces: impl IntoIterator<Item = &'a Namespace>) -> Result<(), Violation> {
         let Some(listed) = &self.namespaces else { return Ok(()) };
         let forbidden: BTreeSet<&Namespace> =
@@ -117,10 +117,10 @@ impl Policy {
         Err(Violation::new(format!("changes in the namespace{plural} {}", quoted(forbidden)), listed))
     }
 
-    /// Whether `--allow` may give these names.
+    /// Checks that `--allow` may give these names.
     ///
     /// # Errors
-    /// The first that it may not.
+    /// The first name that it may not give.
     pub fn allow<'a>(&self, given: impl IntoIterator<Item = &'a String>) -> Result<(), Violation> {
         let Some(listed) = &self.allow else { return Ok(()) };
         let name = |text: &str| text.split_once('=').map_or(text, |(name, _)| name).to_owned();

@@ -1,6 +1,6 @@
 //! The settings that decide what a run may do to live objects, in one place: their types, which of two
-//! is the stricter, how two configurations differ in the words of a reviewer, and the policy that limits
-//! them from outside the repository. Plans, configuration and gates use these types. No IO.
+//! is stricter, how two configurations differ, as texts for a reviewer, and the policy that limits them
+//! from outside of the repository. Plans, configuration and gates use these types. No IO.
 
 mod change;
 mod consent;

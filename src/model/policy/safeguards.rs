@@ -1,5 +1,5 @@
-//! The settings that limit a run, with their defaults, and which of two is the stricter. A configuration,
-//! a plan and a policy use these types.
+//! The settings that limit a run, with their defaults, and which of two is stricter. Configurations,
+//! plans and policies use these types.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::model::{Field, Json, Layout, Namespace, displayed, words};
 pub enum Prune {
     /// Nothing.
     None,
-    /// What this stack owns.
+    /// Objects that this stack owns.
     #[default]
     Owned,
-    /// Also what has no owner.
+    /// Also objects without an owner.
     All,
 }
 
@@ -31,7 +31,7 @@ words!(Prune { Owned = "owned", All = "all", None = "none" });
 pub struct Guards {
     /// The largest share that may be deleted or replaced, in per cent.
     pub percent: u8,
-    /// Endpoints from which on shares are counted.
+    /// The fewest objects for which shares are computed.
     pub least: usize,
 }
 
@@ -51,7 +51,7 @@ impl Guards {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GateMode {
-    /// It is not asked.
+    /// It is not checked.
     Off,
     /// It prints a warning.
     Warn,
@@ -65,15 +65,15 @@ words!(GateMode { Off = "off", Warn = "warn", Block = "block" });
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gates {
-    /// An upgrade in progress or failed at a site that a changed endpoint names.
+    /// An upgrade that is in progress or failed, at a site that a changed endpoint names.
     pub upgrade: GateMode,
     /// An open DDoS event.
     pub ddos: GateMode,
     /// More security events than usual.
     pub events: GateMode,
-    /// Minutes for which the events gate counts.
+    /// The minutes for which the events gate counts events.
     pub events_minutes: u32,
-    /// Security events in that time that are still usual.
+    /// The most security events in that time that count as usual.
     pub events_threshold: u64,
 }
 
@@ -98,7 +98,7 @@ impl Gates {
     }
 
     fn stricter(self, other: Self) -> Self {
-        // The numbers of a gate that is off mean nothing beside those of one that is on, which a policy may not name.
+        // Numbers of a gate that is off count only where the gate that is on, such as that of a policy, has none.
         let (minutes, threshold) = match (self.events, other.events) {
             (GateMode::Off, GateMode::Warn | GateMode::Block) => other.events_numbers_or(&self),
             (GateMode::Warn | GateMode::Block, GateMode::Off) => self.events_numbers_or(&other),
@@ -120,7 +120,7 @@ impl Gates {
         (minutes, threshold)
     }
 
-    /// Whether the events gate of `self` lets more pass than that of `other`.
+    /// Whether the events gate of `self` allows more than that of `other`.
     pub(super) fn events_are_looser_than(&self, other: &Self) -> bool {
         match (self.events, other.events) {
             (_, GateMode::Off) => false,
@@ -138,11 +138,11 @@ impl Gates {
     }
 }
 
-/// A field that is left out of comparison for the objects that a pattern names.
+/// A field that is left out of comparison for the objects that a pattern matches.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IgnoreRule {
-    /// A glob over `namespace/name`.
+    /// A glob for `namespace/name`.
     pub object: String,
     /// The field.
     pub field: Field,
@@ -150,8 +150,8 @@ pub struct IgnoreRule {
 
 displayed!(IgnoreRule, |rule| "{} of {}", rule.field, rule.object);
 
-/// The settings that have an order from strict to loose: of two configurations the stricter can be in
-/// force.
+/// The settings that have an order from strict to loose, so that the stricter one of two configurations
+/// can be in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Safeguards {
@@ -163,7 +163,7 @@ pub struct Safeguards {
     pub gates: Gates,
     /// Fields that are left out of comparison.
     pub ignore: BTreeSet<IgnoreRule>,
-    /// The kinds of which an apply removes what the definition does not name.
+    /// The kinds for which an apply removes values that the definition does not name.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub strict: BTreeSet<KindName>,
     /// Whether ownership annotations are written.
@@ -187,7 +187,7 @@ impl Default for Safeguards {
 }
 
 impl Safeguards {
-    /// Each setting by its path in `trueup.yaml`, as that writes it.
+    /// Each setting by its path in `trueup.yaml`, in the notation of that file.
     pub fn settings(&self) -> [(&'static str, Json); 12] {
         let Self { prune, guards, gates, ignore, strict, ownership_annotations, version_checked } = self;
         [
@@ -206,8 +206,8 @@ impl Safeguards {
         ]
     }
 
-    /// What is as strict as both: the smaller numbers, the stronger gates, the rules to ignore that both
-    /// have. Idempotent and commutative, and never looser than either.
+    /// Settings as strict as both: the smaller numbers, the stronger gates, and the rules of `ignore` that
+    /// both have. Idempotent and commutative, and never looser than either.
     #[must_use]
     pub fn stricter(&self, other: &Self) -> Self {
         Self {
@@ -227,21 +227,21 @@ impl Safeguards {
 pub struct RunTarget {
     /// The service, as the configuration writes it.
     pub base_url: Option<String>,
-    /// Which paths it answers at.
+    /// The layout of its paths.
     pub layout: Layout,
     /// The stack.
     pub stack: Option<String>,
     /// The namespaces in which the stack may delete.
     pub namespaces: BTreeSet<Namespace>,
-    /// The kinds of which the stack may delete objects, besides endpoints.
+    /// The kinds besides endpoint whose objects the stack may delete.
     pub kinds: BTreeSet<KindName>,
     /// Globs of the files that are definitions.
     pub include: BTreeSet<String>,
-    /// Globs of the files that are not.
+    /// Globs of the files that are not definitions.
     pub exclude: BTreeSet<String>,
     /// The variable with the token.
     pub token_variable: Option<String>,
-    /// The stack may define nothing.
+    /// The stack may have no definitions.
     pub allow_empty: bool,
     /// The fields that are not checked.
     pub unchecked: BTreeSet<String>,
@@ -249,11 +249,11 @@ pub struct RunTarget {
     pub hide_notes: BTreeSet<String>,
 }
 
-/// Everything in a configuration that decides what a run may do.
+/// The settings of a configuration that decide what a run may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SafetySettings {
-    /// What it works on.
+    /// The settings without an order.
     pub target: RunTarget,
-    /// What limits it.
+    /// The settings with an order, which limit it.
     pub safeguards: Safeguards,
 }
