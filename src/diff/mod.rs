@@ -1,6 +1,6 @@
-//! Compares a definition with a live endpoint, field by field. Both are canonical, so comparing is
-//! comparing values; this module knows which values count: what the service fills in a reference,
-//! who owns which labels and annotations, and what a configuration ignores. Pure.
+//! Compares a definition with a live object, field by field. Both are canonical, so values can be
+//! compared directly; this module knows which values count: what the service fills in, who owns which
+//! labels and annotations, and which fields the settings ignore. Pure.
 
 use std::collections::BTreeSet;
 
@@ -11,24 +11,24 @@ use crate::model::{AppliedFields, Field, Json, Object, PROTECT, is_ownership_ann
 pub struct Difference {
     /// Which field.
     pub field: Field,
-    /// The live value; `null` is absence.
+    /// The live value; `null` means absent.
     pub live: Json,
-    /// The desired value; `null` is absence.
+    /// The desired value; `null` means absent.
     pub desired: Json,
 }
 
-/// What a comparison needs beside the two endpoints.
+/// The input of a comparison besides the two objects.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CompareOptions<'a> {
-    /// What we applied to the live object: it names the annotations that we wrote.
+    /// What trueup applied to the live object, including which annotations it wrote.
     pub applied: Option<&'a AppliedFields>,
     /// Fields that are left out.
     pub ignored: &'a [Field],
-    /// Of another kind than endpoint, what the definition does not name is a difference.
+    /// For kinds other than endpoint, values that the definition does not name are differences.
     pub strict: bool,
 }
 
-/// The fields in which `live` is not as `desired` wants it, in the order of [`Field`].
+/// The fields in which `live` differs from `desired`, in the order of [`Field`].
 pub fn compare(live: &Object, desired: &Object, options: CompareOptions<'_>) -> Vec<Difference> {
     let mut fields: BTreeSet<Field> = if live.spec.agrees(&desired.spec) {
         Field::OF_METADATA.into_iter().filter(|field| !field.is_same(live, desired)).collect()
@@ -44,11 +44,11 @@ pub fn compare(live: &Object, desired: &Object, options: CompareOptions<'_>) -> 
         .collect()
 }
 
-/// The live value as far as the definition names it; of a unit that the definition covers whole, also all that the service
-/// did not fill.
+/// The part of the live value that the definition names; if an apply removes the rest of the unit, also everything that
+/// the service did not fill in.
 fn seen(field: &Field, live: &Object, desired: &Object, options: CompareOptions<'_>) -> Json {
     let Some(unit) = field.unit().filter(|_| !live.key.kind.is_whole()) else { return field.value(live) };
-    // What no answer shows does not differ where it is as applied.
+    // Hidden values are equal if they are those that were applied.
     let is_applied = options.applied.is_some_and(|applied| applied.hidden_as_applied(field, desired));
     let seen = live.spec.seen_as(unit, &desired.spec);
     let seen = if is_applied { seen } else { live.spec.without_hidden(unit, &seen) };
@@ -58,7 +58,7 @@ fn seen(field: &Field, live: &Object, desired: &Object, options: CompareOptions<
     }
 }
 
-/// What either of two views of one value has, and of both the second.
+/// Merges two views of one value; the second wins.
 fn joined(one: Json, other: Json) -> Json {
     match (one, other) {
         (Json::Object(mut one), Json::Object(other)) => {
@@ -76,21 +76,21 @@ fn joined(one: Json, other: Json) -> Json {
     }
 }
 
-/// Whether there is something in a unit that the definition does not name, and that an apply removes: an apply wrote exactly
-/// what is live, so the definition named it before, or nothing else may be there.
+/// Whether a unit has live values that the definition does not name and that an apply removes: an apply wrote exactly
+/// the live unit, so the definition named them before, or the settings are strict for the kind.
 pub fn covers(field: &Field, live: &Object, desired: &Object, options: CompareOptions<'_>) -> bool {
     let is_fuller = field.unit().is_some_and(|unit| live.spec.has_more(unit, &desired.spec));
     if !is_fuller {
         return false;
     }
-    // No digest has what the description does not know: that stays whatever happens.
+    // Digests do not cover keys that the description does not have; these always stay.
     let now = field.digested(live);
     let was_applied = || now.is_some() && options.applied.is_some_and(|applied| applied.is_as_applied(field, live));
     let is_strict = options.strict && !live.key.kind.is_whole();
     now != field.digested(desired) && (is_strict || was_applied())
 }
 
-/// Whether the two agree in `field`, as far as `desired` sets it.
+/// Whether `live` has the values of `field` that `desired` sets.
 pub fn same(field: &Field, live: &Object, desired: &Object, options: CompareOptions<'_>) -> bool {
     let Some(unit) = field.unit() else { return field.is_same(live, desired) };
     if live.spec.agrees_in(unit, &desired.spec) {
@@ -98,15 +98,15 @@ pub fn same(field: &Field, live: &Object, desired: &Object, options: CompareOpti
     }
     live.spec.is_as(unit, &desired.spec)
         && options.applied.map_or_else(
-            // What was never applied may be taken.
+            // Without a record, live has to show that the service accepted all keys.
             || live.spec.takes(unit, &desired.spec),
             |applied| live.spec.shows(unit, &desired.spec) || applied.hidden_as_applied(field, desired),
         )
         && !covers(field, live, desired, options)
 }
 
-/// The fields that were applied, that no answer shows and that the definition does not name: a replace resets them. Where
-/// another option of a group is shown, the service made that of it.
+/// The fields with applied hidden values that the definition no longer names: a replace resets them. A group with
+/// another live option is not among them: the service turned the applied option into that one.
 pub fn reset<'o>(
     live: &'o Object,
     desired: &'o Object,
@@ -120,7 +120,7 @@ pub fn reset<'o>(
 fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &mut BTreeSet<Field>) {
     if live.labels != desired.labels {
         let kind = live.key.kind.kind();
-        // One that the service may write goes where an apply wrote exactly what is live.
+        // A label that the service may write is removed only if an apply wrote exactly the live value.
         let as_applied = |label: Field| options.applied.is_some_and(|applied| applied.is_as_applied(&label, live));
         let is_ours = |key: &String| !kind.writes_label(key) || as_applied(Field::Label(key.clone()));
         let gone = live.labels.keys().filter(|key| !desired.labels.contains_key(*key) && is_ours(key));
@@ -139,8 +139,8 @@ fn maps(live: &Object, desired: &Object, options: CompareOptions<'_>, fields: &m
     fields.extend(gone.chain(wanted.map(|(key, _)| key)).cloned().map(Field::Annotation));
 }
 
-/// The fields of two live states of one object that differ and that a plan for `desired` depends on:
-/// everything that [`compare`] looks at, without the annotations of others.
+/// The fields that differ between two live states of one object and that a plan depends on: everything
+/// that [`compare`] checks, without the annotations of others.
 /// `names` is true for the labels and annotations that the definition names.
 pub fn moved(
     before: &Object,
@@ -149,11 +149,11 @@ pub fn moved(
     options: CompareOptions<'_>,
 ) -> BTreeSet<Field> {
     let is_moved = |field: &Field| match field.unit() {
-        // Both are live, so that what one names is not less than the other.
+        // Both are live, so neither is only a part of the other.
         Some(unit) if !now.key.kind.is_whole() => {
             let (before, now) = (&before.spec, &now.spec);
             let [one, other] = [before, now].map(|spec| spec.without_hidden(unit, &spec.unit(unit)));
-            // What was written has no fills yet.
+            // An object as it was written lacks the values that the service fills in.
             let is_as_filled = || now.is_as(unit, before) && now.adds_nothing(unit, before);
             one != other && !is_as_filled()
         }
@@ -166,7 +166,7 @@ pub fn moved(
     let keys = before.annotations.keys().chain(now.annotations.keys());
     let differs = |key: &&String| before.annotations.get(*key) != now.annotations.get(*key);
     let annotations = keys.filter(differs).cloned().map(Field::Annotation);
-    // Comparing the value is cheaper than finding whose it is.
+    // Comparing the values first is cheaper than finding the owner.
     let is_ours = |field: &Field| match field {
         Field::Label(key) => !now.key.kind.kind().writes_label(key),
         Field::Annotation(key) if is_ownership_annotation(key) || key == PROTECT => true,
@@ -177,8 +177,8 @@ pub fn moved(
     fields
 }
 
-/// Whether `live` is what a service shows of `written` without losing a field: all is equal but for what it fills in the
-/// references of a place. Cheaper than [`moved`], and nearly always true of what was just applied.
+/// Whether `live` shows everything that was `written`: it may differ only in values that the service filled in. Cheaper
+/// than [`moved`], and nearly always true for an object that was just applied.
 pub fn is_as_written(live: &Object, written: &Object) -> bool {
     let Object { key, labels, annotations, description, disable, spec } = live;
     let (one, other) = ((key, labels, annotations, description, disable), written);
