@@ -1,6 +1,6 @@
-//! Drift that is accepted for a while. An acknowledgement names the object, the
-//! field, the live value by its digest, a reason and its last day: it silences the alarm for exactly
-//! that value and never changes what an apply does. What has expired or no longer fits is reported.
+//! Drift that is accepted for a limited time. An acknowledgement names the object, the field, the digest of
+//! the live value, a reason and the last day. It silences the alarm for exactly that value and never changes
+//! what an apply does. Acknowledgements that have expired or no longer match are reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,17 +18,17 @@ use crate::plan::{Action, Cause, FieldChange, Note, Plan, ScopeRead};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acknowledgements {
-    /// What the document is.
+    /// The kind of the document.
     pub kind: AcknowledgementsKind,
-    /// What is accepted.
+    /// The accepted values.
     #[serde(default)]
     pub acknowledged: Vec<Acknowledgement>,
-    /// Whether the stack has environments, whose checks read the file as well.
+    /// Whether the stack has environments, whose checks read the same file.
     #[serde(skip)]
     pub has_environments: bool,
 }
 
-/// The one kind that such a file has.
+/// The only kind that such a file has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AcknowledgementsKind {
     /// `acknowledgements`
@@ -41,57 +41,57 @@ pub enum AcknowledgementsKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Acknowledgement {
-    /// Which endpoint, `namespace/name`.
+    /// Which object: `namespace/name`, or `kind:namespace/name`.
     pub object: Key,
-    /// In which environment; in every one where none is named.
+    /// In which environment; in all if none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
-    /// Which field; nothing where the whole object was deleted or appeared.
+    /// Which field; absent where the whole object was deleted or appeared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<Field>,
-    /// The live value, by the digest that `drift` shows.
+    /// The digest of the live value, as `drift` shows it.
     pub value: ValueDigest,
     /// Why it is accepted.
     pub reason: String,
-    /// The last day on which it is: what should stay for good is an `ignore:` rule.
+    /// The last day on which it is accepted. To accept a field permanently, use an `ignore:` rule.
     #[schemars(with = "String")]
     #[serde(deserialize_with = "day")]
     pub expires: Date,
 }
 
 impl Acknowledgement {
-    /// The field; a person may name an option of a group.
+    /// The field; a user may have given an option of a group.
     fn of_kind(&self) -> Option<Field> {
         let of_kind = |field: &Field| Field::of_kind(self.object.kind, &field.to_string());
         self.field.as_ref().map(|field| of_kind(field).unwrap_or_else(|| field.clone()))
     }
 
-    /// Whether it is of the environment of `plan`.
+    /// Whether it applies to the environment of `plan`.
     fn is_of(&self, plan: &Plan) -> bool {
         self.environment.is_none() || self.environment == plan.source.environment
     }
 }
 
-/// A day in words of our own where it is not one.
+/// Reads a day, with an error message of trueup's own.
 fn day<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
     let text = String::deserialize(deserializer)?;
     let invalid = |_| serde::de::Error::custom(format!("`{text}` is not a valid day, such as 2026-12-31"));
     text.parse().map_err(invalid)
 }
 
-/// How an acknowledgement compares with what was read.
+/// The status of an acknowledgement in a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AcknowledgementStatus {
     /// It silences a difference.
     Silences,
-    /// It would, and its last day is over.
+    /// It would silence a difference, but its last day is over.
     Expired,
-    /// The field drifted on to another value.
+    /// The field drifted to another value.
     Moved,
-    /// Nothing differs there any more.
+    /// The field no longer differs.
     Unneeded,
-    /// Nothing is known of it: a filter or another shard leaves it out, or its namespace was not read.
+    /// Its object was not checked: a filter or another shard leaves it out, or its namespace was not read.
     NotChecked,
 }
 
@@ -109,25 +109,25 @@ pub struct JudgedAcknowledgement {
     /// The acknowledgement.
     #[serde(flatten)]
     pub acknowledgement: Acknowledgement,
-    /// Its verdict.
+    /// Its status.
     pub status: AcknowledgementStatus,
 }
 
-/// One value of the live state that drifted.
+/// A live value that drifted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drifted {
-    /// Of which endpoint.
+    /// Of which object.
     pub object: Key,
-    /// Which field; nothing for the whole object.
+    /// Which field; `None` for the whole object.
     pub field: Option<Field>,
     /// The live value.
     pub value: ValueDigest,
 }
 
 impl Acknowledgements {
-    /// The verdicts without what is accepted on `today`, the status of every acknowledgement but those of other
-    /// environments, and what a renewal keeps: what still silences something, or may do so in another check. An object
-    /// with nothing left to report is no longer in the verdicts; it is not counted as in sync.
+    /// The verdicts without the drift that is accepted on `today`, the status of every acknowledgement of this
+    /// environment, and the acknowledgements that a renewal keeps: they silence drift now, or may do so in another
+    /// check. An object without anything left to report is not in the verdicts, and does not count as in sync.
     pub fn silence(
         &self,
         plan: &Plan,
@@ -178,7 +178,7 @@ impl Acknowledgements {
                 return !(object.verdict == Verdict::Drift && accepted(key, None));
             }
             let of_change = changes.get(key).and_then(|change| judged(change, |field| accepted(key, field)));
-            // What is blocked is pending even where nothing is known of its change.
+            // A blocked object is pending even if it has no change.
             let is_pending = object.verdict.is_pending();
             let verdict = if is_pending { Verdict::Pending } else { Verdict::InSync };
             let mut judged = of_change.unwrap_or(ObjectVerdict { verdict, drifted: Vec::new() });
@@ -194,8 +194,8 @@ impl Acknowledgements {
         (left, lines, kept)
     }
 
-    /// A file that accepts everything that drifted, for a person to cut down. What is `kept` of a file before it stays
-    /// as it is.
+    /// A file that accepts all drift, for a user to shorten. The acknowledgements `kept` from an earlier file stay
+    /// unchanged.
     pub fn offered(
         plan: &Plan,
         verdicts: &Verdicts,
@@ -230,7 +230,7 @@ impl Plan {
             let whole = |value: &Json| vec![(None, ValueDigest::of(value))];
             let mut values: Vec<(Option<Field>, ValueDigest)> = match changes.get(key).map(|change| &change.action) {
                 Some(Action::Replace { fields, before, .. } | Action::Recreate { fields, before }) => {
-                    // Whether a secret beside it is as applied is not accepted with it.
+                    // The digest must not depend on whether a secret in the unit is the applied one.
                     let shown = |field: &FieldChange| match field.field.unit().filter(|_| !key.kind.is_whole()) {
                         Some(unit) => before.endpoint.spec.without_hidden(unit, &field.before),
                         None => field.before.clone(),
@@ -238,18 +238,18 @@ impl Plan {
                     let drifted = fields.iter().filter(|field| field.cause != Cause::Pending);
                     drifted.map(|field| (Some(field.field.clone()), ValueDigest::of(&shown(field)))).collect()
                 }
-                // Its annotations are not what drifted.
+                // Its annotations did not drift.
                 Some(Action::Annotate { .. }) | None if unnamed.contains_key(key) => Vec::new(),
                 Some(Action::Create { .. } | Action::Annotate { .. }) => whole(&Json::Null),
                 Some(Action::Delete { before, .. }) => {
                     whole(&serde_json::to_value(&before.endpoint).unwrap_or_default())
                 }
-                // Unmanaged and only noted: its being there is all that is known of it.
+                // An unmanaged object that is only noted: all that is known is that it exists.
                 None => whole(&unread.get(key).map_or(json!(true), |reason| json!(reason))),
             };
             for (field, value) in unnamed.get(key).into_iter().flatten() {
                 match values.iter_mut().find(|(known, _)| known.as_ref() == Some(field)) {
-                    // What a definition names of it drifted as well.
+                    // Values of the field that the definition names drifted as well.
                     Some((_, named)) => *named = ValueDigest::of(&json!([named, value])),
                     None => values.push((Some(field.clone()), (*value).clone())),
                 }
@@ -261,7 +261,7 @@ impl Plan {
     }
 }
 
-/// The fields of each object in which something is live that its definition does not name, with their whole live values.
+/// The fields of each object with live values that its definition does not name, with their whole live values.
 fn unnamed(plan: &Plan) -> BTreeMap<&Key, BTreeMap<Field, &ValueDigest>> {
     gathered(plan.notes.iter().filter_map(Note::unnamed).map(|(key, field, value)| (key, (field, value))))
 }

@@ -1,5 +1,5 @@
-//! One drift check: the plan that it made, the verdicts before and after acknowledgements, and since when
-//! each drifted value has drifted.
+//! One drift check: its plan, the verdicts before and after acknowledgements, and since when each drifted
+//! value has drifted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,20 @@ use super::{Acknowledgement, Acknowledgements, DriftState, JudgedAcknowledgement
 use crate::model::{Namespace, displayed};
 use crate::plan::Plan;
 
-/// The most shards of a fleet. Whose a namespace or a stack is takes as many steps as there are shards.
+/// The most shards of a fleet. Finding the shard of a namespace or a stack takes as many steps as there are shards.
 pub const MOST_SHARDS: u32 = 4096;
 
-/// The flags that decide, beside a directory and its environment, what a stack is.
+/// The flags that identify a stack, besides a directory and its environment.
 pub const STACK_FLAGS: &str = "config policy stack var";
 
-/// One of how many shards.
+/// One shard of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ShardDocument")]
 pub struct Shard {
-    /// Which, from 1.
+    /// Its number, from 1.
     #[schemars(range(min = 1))]
     pub index: u32,
-    /// How many there are.
+    /// The number of shards.
     #[schemars(range(min = 1))]
     pub of: u32,
 }
@@ -37,23 +37,23 @@ displayed!(Shard, |shard| "{}/{}", shard.index, shard.of);
 pub struct Check {
     /// The plan that the check made.
     pub plan: Plan,
-    /// The verdicts that are left after acknowledgements.
+    /// The verdicts after acknowledgements.
     pub verdicts: Verdicts,
-    /// The verdicts before them.
+    /// The verdicts before acknowledgements.
     pub found: Verdicts,
     /// The status of each acknowledgement.
     pub acknowledged: Vec<JudgedAcknowledgement>,
-    /// Those that a renewal of their file keeps.
+    /// The acknowledgements that a renewal of their file keeps.
     pub kept: Vec<Acknowledgement>,
-    /// Since when what drifted has drifted, this check included.
+    /// Since when values have drifted, including this check.
     pub drift_state: Option<DriftState>,
     /// When it was made.
     pub now: Timestamp,
-    /// Which of how many shards of the stack it is about, if its namespaces are sharded.
+    /// Which shard of the stack it is about, if the namespaces are sharded.
     pub shard: Option<Shard>,
     /// The namespaces of the other shards.
     pub elsewhere: BTreeSet<Namespace>,
-    /// Those of [`STACK_FLAGS`] that the call had, with their values.
+    /// The flags of [`STACK_FLAGS`] that the call had, with their values.
     pub flags: BTreeMap<String, Vec<String>>,
     /// Whether its environment has no overlay of its own, so that all its definitions are shared.
     pub shares_all: bool,
@@ -77,7 +77,7 @@ impl Check {
         }
     }
 
-    /// The check without what is accepted. Days are those of UTC, wherever the check runs.
+    /// The check without accepted drift. Days are in UTC, independent of where the check runs.
     #[must_use]
     pub fn accepting(mut self, accepted: &Acknowledgements) -> Self {
         let today = self.now.to_zoned(TimeZone::UTC).date();

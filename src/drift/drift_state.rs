@@ -1,7 +1,6 @@
-//! What a scheduled check records from one time to the next, in a file that the caller keeps: since
-//! when a value has drifted, in how many checks it was seen, and which objects were ever found in
-//! place, so that one that is missing later is known to have been deleted. It decides nothing about
-//! an apply. The clock is passed in.
+//! The records of scheduled checks, in a file that the caller keeps: since when a value has drifted, in
+//! how many checks it was seen, and which objects were ever found in place, so that an object that is
+//! missing later is known to have been deleted. It does not affect an apply. The clock is passed in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,7 +17,7 @@ use crate::plan::{Cause, Change, Note, Plan, ScopeRead};
 
 const FORMAT: DocumentFormat = DocumentFormat {
     name: "a drift state",
-    // The second is what version 0.2 wrote.
+    // Version 0.2 wrote the second one.
     kinds: &["drift_state", "memory"],
     versions: 1..=1,
     remedy: "give another file",
@@ -30,24 +29,24 @@ const FORMAT: DocumentFormat = DocumentFormat {
 pub struct DriftState {
     kind: String,
     format_version: u32,
-    /// Whose it is; files of version 0.2 do not say.
+    /// Its owner; files of version 0.2 do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<DriftStateOwner>,
-    /// Checks so far.
+    /// The number of checks so far.
     checks: u64,
     /// Defined objects that were found in place.
     #[serde(default)]
     applied: BTreeSet<Key>,
-    /// When a check last found them in place; files of version 0.2 do not say.
+    /// When a check last found them in place; files of version 0.2 do not have it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     last_seen: BTreeMap<Key, Timestamp>,
-    /// What drifted at the last check.
+    /// The drift of the last check.
     #[serde(default)]
     drift: BTreeMap<Key, Vec<DriftEntry>>,
 }
 
-/// Whose drift state it is. What one stack no longer defines is forgotten, so two must not share one.
+/// The owner of a drift state. Stacks must not share one: a check removes objects that its stack does not define.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriftStateOwner {
@@ -56,7 +55,7 @@ pub struct DriftStateOwner {
     /// The name of the stack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
-    /// The directory of a stack without a name: from the top of its repository, if it is in one.
+    /// The directory of a stack without a name, relative to the top of its repository if it is in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
 }
@@ -75,9 +74,9 @@ impl fmt::Display for DriftStateOwner {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DriftEntry {
-    /// Nothing for the whole object.
+    /// The field; absent for the whole object.
     field: Option<Field>,
-    /// Which value it was; files of older versions do not say.
+    /// The value; files of older versions do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     value: Option<ValueDigest>,
     #[serde(flatten)]
@@ -90,7 +89,7 @@ pub struct SeenSince {
     /// The first check that saw it.
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub first_seen: Timestamp,
-    /// The checks that saw it, without a gap.
+    /// The number of consecutive checks that saw it.
     pub checks: u64,
 }
 
@@ -109,18 +108,18 @@ impl Default for DriftState {
 }
 
 impl DriftState {
-    /// The state of a file.
+    /// Reads the state from a file.
     ///
     /// # Errors
-    /// The file contains something else, or that of another version.
+    /// The file is not a drift state, or has another version.
     pub fn from_file(bytes: &[u8]) -> Result<Self, DocumentError> {
         Ok(Self { kind: FORMAT.kinds[0].to_owned(), ..FORMAT.read(bytes)? })
     }
 
-    /// The state as that of `owner`.
+    /// The state, with `owner` as its owner.
     ///
     /// # Errors
-    /// It names another.
+    /// It names another owner.
     pub fn of(self, owner: &DriftStateOwner) -> Result<Self, String> {
         match self.owner {
             Some(found) if found != *owner => Err(format!(
@@ -130,21 +129,21 @@ impl DriftState {
         }
     }
 
-    /// The state that knows no more than since when these values have drifted.
+    /// A state that has only since when these values have drifted.
     pub fn of_seen(seen: impl IntoIterator<Item = (Key, Option<Field>, SeenSince)>) -> Self {
         let entries = seen.into_iter().map(|(key, field, seen)| (key, DriftEntry { field, value: None, seen }));
         Self { drift: gathered(entries), ..Self::default() }
     }
 
-    /// The state as a file contains it, a final line break included.
+    /// The state as the content of a file, with a final line break.
     pub fn to_file(&self) -> String {
-        // Text keys, strings, numbers: nothing that fails.
+        // Text keys, strings and numbers cannot fail.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// When a check last found the object in place; the beginning of time where the file does not say.
+    /// When a check last found the object in place; the earliest time where the file does not have it.
     pub fn last_seen(&self, key: &Key) -> Option<Timestamp> {
         self.applied.contains(key).then(|| self.last_seen.get(key).copied().unwrap_or(Timestamp::MIN))
     }
@@ -164,9 +163,9 @@ impl DriftState {
         self.drift.get(key)?.iter().find(|one| one.field.as_ref() == field).map(|one| one.seen)
     }
 
-    /// Takes in one check that read the service at `now`. The plan has to be one without filters, and the verdicts those
-    /// before acknowledgements; of a namespace whose read is unknown nothing is concluded, so what was remembered of it
-    /// stays. What is missing because trueup deleted it, or never made it, is forgotten.
+    /// Records one check that read the service at `now`. The plan must have no filters, and the verdicts must be those
+    /// before acknowledgements. Nothing is concluded about a namespace that could not be read, so its records stay.
+    /// Objects that are missing because trueup deleted them, or never created them, are removed.
     pub fn remember(&mut self, plan: &Plan, verdicts: &Verdicts, desired: &Desired, now: Timestamp) {
         self.checks += 1;
         let known = |key: &Key| {
@@ -176,8 +175,8 @@ impl DriftState {
         let changes = plan.by_key();
         for drifted in plan.drifted(verdicts) {
             let key = &drifted.object;
-            // What an apply restored since the last check drifted anew; one of what no definition names restores nothing.
-            // A run can be named ahead of the clock, and then its name does not say when it was.
+            // A value that an apply restored since the last check has drifted again. An apply does not restore values
+            // that no definition names. The time of a run may be ahead of the clock, and then shows nothing.
             let is_restored = |change: &&Change| match &drifted.field {
                 Some(field) => change.fields().iter().any(|one| one.field == *field),
                 None => true,
@@ -214,14 +213,14 @@ impl DriftState {
             None => true,
         };
         self.applied.retain(|key| match plan.outside.contains(&key.into()) {
-            // What the stack gave up, as long as something of it is there.
+            // A list that the stack gave up: keep its objects as long as they drift.
             true => self.drift.contains_key(key),
             false => !known(key) || (desired.definitions.contains_key(key) && was_deleted(key)),
         });
         let there = desired.definitions.keys().filter(|key| known(key) && !missing.contains_key(key));
         for key in there {
             self.applied.insert(key.clone());
-            // A check that began earlier may end later.
+            // Checks may finish in another order than they began.
             let seen = self.last_seen.entry(key.clone()).or_insert(now);
             *seen = now.max(*seen);
         }
@@ -236,7 +235,7 @@ fn written(change: &Change) -> Option<Timestamp> {
 }
 
 impl SeenSince {
-    /// How long ago the first check saw it; nothing where the clock went back.
+    /// How long ago the first check saw it; zero where the clock was set back.
     pub fn age(&self, now: Timestamp) -> Duration {
         Duration::try_from(now.duration_since(self.first_seen)).unwrap_or_default()
     }

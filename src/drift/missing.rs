@@ -1,85 +1,85 @@
-//! Endpoints that are defined and missing live (never applied yet, or applied and deleted outside), and
-//! those that the stack owns where it no longer has a namespace.
+//! Objects that are defined but missing live (not applied yet, or applied and deleted outside), and objects
+//! that the stack owns in lists that it no longer has.
 
 use jiff::Timestamp;
 
 use crate::model::{Key, ListRead, Scope};
 use crate::plan::{Action, Cause, Change, Note, Plan, ScopeRead, ScopeState, Selection};
 
-/// What is known of an endpoint that is missing live.
+/// Why an object is missing live.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MissingCause {
     /// It was not applied yet.
     Pending,
-    /// It was applied, so it was deleted outside, or its create failed.
+    /// It was applied and then deleted outside, or its create failed.
     Deleted {
-        /// The newest commit that was applied and has it, where git knows one.
+        /// The newest applied commit that has it, if git shows one.
         commit: Option<String>,
     },
-    /// That cannot be decided.
+    /// The cause cannot be decided.
     Unknown(String),
 }
 
-/// What git, the drift state and the runs show of the past of an endpoint that is missing live. Times order what they
-/// show: what trueup itself took away, or never made, was not deleted outside.
+/// What git, the drift state and the runs show about the past of an object that is missing live. Their times decide
+/// the cause: an object that trueup itself deleted, or never created, was not deleted outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Past {
     /// What git shows.
     pub git: GitPast,
-    /// After what a check has to have found it in place where git cannot show the past: the newest commit that changed the
-    /// stack, and the newest run that a live object names. Nothing where none names a commit.
+    /// If git cannot show the past, a check must have found the object in place after this time: the newest commit that
+    /// changed the stack, and the newest run that a live object names. `None` where none names a commit.
     pub unshown_until: Option<Timestamp>,
-    /// When a check last found it in place; the beginning of time where a drift state of version 0.2 does not say.
+    /// When a check last found it in place; the earliest time where a drift state of version 0.2 does not have it.
     pub seen: Option<Timestamp>,
-    /// When a run left it in place, if that is the last that the runs show.
+    /// When a run left it in place, if that is the last event that the runs show.
     pub left_in_place: Option<Timestamp>,
-    /// When a run deleted it, or did not get to create it, if that is the last that the runs show.
+    /// When a run deleted it, or did not get to create it, if that is the last event that the runs show.
     pub withdrawn: Option<Timestamp>,
 }
 
-/// What git shows of an endpoint that is missing live, with the commits that live objects name.
+/// What git shows about an object that is missing live, together with the commits that live objects name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitPast {
-    /// The newest commit that was applied defines it.
+    /// The newest applied commit defines it.
     Defined {
         /// That commit.
         commit: String,
-        /// When it was first applied, as far as live objects show it.
+        /// When that commit was first applied, according to live objects.
         applied: Timestamp,
-        /// A later commit did not define it.
+        /// A later commit that did not define it.
         removal: Option<Removal>,
     },
-    /// The newest commit that was applied does not define it.
+    /// The newest applied commit does not define it.
     NotDefined {
-        /// When it was last applied, as far as live objects show it.
+        /// When that commit was last applied, according to live objects.
         applied: Timestamp,
-        /// A later commit defined it, and one after that did not; or why that is not known. It is asked only of what a check
-        /// saw.
+        /// A later commit defined it, and one after that did not; or why that is unknown. Computed only for objects
+        /// that a check saw.
         removal: Result<Option<Removal>, String>,
     },
     /// git cannot show it.
     Unknown(String),
 }
 
-/// A commit after the one that was applied in which an endpoint was not defined. Whether it was applied is not known: a
-/// run that only deletes leaves no trace on a live object.
+/// A commit after the applied one in which an object was not defined. Whether it was applied is unknown, because a run
+/// that only deletes leaves no trace on live objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
     /// The newest such commit.
     pub commit: String,
-    /// When a commit that has it in its past defined it again; nothing where none does.
+    /// When a later commit defined the object again; `None` where none did.
     pub defined_again: Option<Timestamp>,
 }
 
 impl Removal {
-    /// Whether it was in place when it was defined again, or later.
+    /// Whether the object was in place after it was defined again.
     fn is_over(&self, in_place: Option<Timestamp>) -> bool {
         self.defined_again.is_some_and(|again| in_place > Some(again))
     }
 }
 
 impl Past {
-    /// Why the endpoint is missing.
+    /// Why the object is missing.
     pub fn cause(self) -> MissingCause {
         let Self { git, unshown_until, seen, left_in_place, withdrawn } = self;
         match git {
@@ -95,7 +95,7 @@ impl Past {
                 );
                 MissingCause::Unknown(reason)
             }
-            // What the service shows was applied after the check had seen it: that run deleted it.
+            // Live objects show an apply after the check saw it: that run deleted it.
             GitPast::NotDefined { applied, .. } if seen <= withdrawn.max(Some(applied)) => MissingCause::Pending,
             GitPast::NotDefined { removal: Err(reason), .. } => MissingCause::Unknown(reason),
             GitPast::NotDefined { removal: Ok(Some(removal)), .. } if !removal.is_over(seen.max(left_in_place)) => {
@@ -108,7 +108,7 @@ impl Past {
             GitPast::NotDefined { .. } => MissingCause::Deleted { commit: None },
             GitPast::Unknown(reason) => match seen.max(left_in_place) {
                 in_place if withdrawn.is_some() && withdrawn >= in_place => MissingCause::Pending,
-                // A commit that git does not show may have removed it after the check.
+                // Without a sighting, or if a commit that git does not show may have removed it after that.
                 None => MissingCause::Unknown(reason),
                 in_place if left_in_place.is_none() && in_place <= unshown_until => MissingCause::Unknown(reason),
                 Some(_) => MissingCause::Deleted { commit: None },
@@ -117,18 +117,18 @@ impl Past {
     }
 }
 
-/// A commit as people name it.
+/// The short id of a commit.
 pub fn short(commit: &str) -> &str {
     commit.char_indices().nth(7).map_or(commit, |(end, _)| &commit[..end])
 }
 
 impl Plan {
-    /// The creates of the endpoints that are missing live, with those that are blocked.
+    /// The creates of objects that are missing live, including blocked ones.
     pub fn missing(&self) -> impl Iterator<Item = &Change> {
         self.with_blocked().filter(|change| matches!(change.action, Action::Create { .. }))
     }
 
-    /// Gives every create its cause, and notes where none can be given. It changes nothing of what an
+    /// Sets the cause of every create, and adds a note where it is unknown. This does not change what an
     /// apply does.
     pub fn judge_missing(&mut self, mut judge: impl FnMut(&Key) -> MissingCause) {
         let blocked = self.blocked.iter_mut().filter_map(|entry| entry.change.as_mut());
@@ -151,8 +151,8 @@ impl Plan {
         self.notes.sort();
     }
 
-    /// Notes what the stack owns in a list that it once had and that this plan is not about, as far as the filters of the
-    /// call leave it in. Where the last check found drift in it and it cannot be read, nothing is known of the stack.
+    /// Notes the objects of the stack in a list that it once had and that this plan is not about, if the filters of the
+    /// call select them. An unreadable list counts as unknown for the plan if the last check found drift in it.
     pub fn note_outside(&mut self, scope: &Scope, read: &ListRead, selection: &Selection, drifted: bool) {
         match read.known() {
             Err(reason) if drifted => {

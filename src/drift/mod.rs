@@ -1,5 +1,5 @@
-//! Drift: how live differs from the definitions because it was changed outside. A check gives every
-//! endpoint of a plan its verdict, leaves out what is acknowledged, and remembers since when a value has
+//! Drift: differences between live and the definitions because of outside changes. A check computes a
+//! verdict for every object of a plan, leaves out acknowledged drift, and records since when a value has
 //! drifted. Nothing here changes what an apply does. No IO.
 
 mod acknowledge;

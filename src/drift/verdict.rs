@@ -1,5 +1,5 @@
-//! The verdict over each endpoint of a plan and over the whole plan: in sync, pending, drift, both, or
-//! unknown. A verdict follows from the causes that the plan gives its changes.
+//! The verdict for each object of a plan and for the whole plan: in sync, pending, drift, both, or
+//! unknown. A verdict follows from the causes of the plan's changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Field, Key, Scope, words};
 use crate::plan::{Action, Cause, Change, Note, Plan};
 
-/// How an endpoint or a whole plan compares with its definitions.
+/// How an object or a whole plan compares with its definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing differs.
+    /// No difference.
     #[default]
     InSync,
-    /// The files moved on.
+    /// The files changed.
     Pending,
-    /// Someone changed live.
+    /// Live was changed outside of trueup.
     Drift,
-    /// Both.
+    /// The files and live changed.
     Both,
     /// A read was incomplete: nothing is concluded.
     Unknown,
@@ -28,39 +28,39 @@ pub enum Verdict {
 
 words!(Verdict { InSync = "in_sync", Pending = "pending", Drift = "drift", Both = "both", Unknown = "unknown" });
 
-/// The verdict over one endpoint.
+/// The verdict for one object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectVerdict {
     /// Its verdict.
     pub verdict: Verdict,
-    /// The fields that were changed outside; nothing where the whole object was.
+    /// The fields that were changed outside; empty where the whole object was.
     pub drifted: Vec<Field>,
 }
 
-/// The verdicts over a plan.
+/// The verdicts for a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Verdicts {
-    /// Endpoints that are not in sync.
+    /// The objects that are not in sync.
     pub objects: BTreeMap<Key, ObjectVerdict>,
-    /// Lists whose read is unknown, with the reason.
+    /// The lists that could not be read, with the reasons.
     pub unknown: BTreeMap<Scope, String>,
-    /// Endpoints that are.
+    /// The number of objects in sync.
     pub in_sync: usize,
 }
 
-/// Whether a live endpoint without a definition counts as drift.
+/// Whether a live object without a definition counts as drift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnmanagedPolicy {
     /// It is a note.
     #[default]
     Note,
-    /// It is drift, however it came about: what has no ownership annotations, what this stack owns and may not
-    /// delete, and what cannot be read.
+    /// It is drift, whatever its origin: objects without ownership annotations, objects that this stack owns and may
+    /// not delete, and objects that cannot be represented.
     Fail,
 }
 
 impl Verdict {
-    /// The two put together.
+    /// The combination of two verdicts.
     #[must_use]
     pub fn and(self, other: Verdict) -> Verdict {
         match (self, other) {
@@ -71,12 +71,12 @@ impl Verdict {
         }
     }
 
-    /// Whether something was changed outside.
+    /// Whether live was changed outside.
     pub fn is_drift(self) -> bool {
         matches!(self, Verdict::Drift | Verdict::Both)
     }
 
-    /// Whether the definitions have something that is not applied yet.
+    /// Whether the definitions have changes that are not applied yet.
     pub fn is_pending(self) -> bool {
         matches!(self, Verdict::Pending | Verdict::Both)
     }
@@ -84,7 +84,7 @@ impl Verdict {
     fn of(cause: Cause) -> Self {
         match cause {
             Cause::Pending => Verdict::Pending,
-            // An unannotated object that differs: only a change outside explains it.
+            // Only an outside change explains a difference in an unannotated object.
             Cause::Drift | Cause::Unannotated => Verdict::Drift,
             Cause::Both => Verdict::Both,
         }
@@ -92,7 +92,7 @@ impl Verdict {
 }
 
 impl Verdicts {
-    /// The verdict over everything.
+    /// The verdict for the whole plan.
     pub fn whole(&self) -> Verdict {
         if !self.unknown.is_empty() {
             return Verdict::Unknown;
@@ -102,12 +102,12 @@ impl Verdicts {
 }
 
 impl Plan {
-    /// The verdicts over everything in this plan's scope.
+    /// The verdicts for everything in this plan's scope.
     pub fn verdicts(&self, unmanaged: UnmanagedPolicy) -> Verdicts {
         let mut objects: BTreeMap<Key, ObjectVerdict> =
             self.changes.iter().filter_map(|change| Some((change.key.clone(), object(change)?))).collect();
         for entry in &self.blocked {
-            // What is blocked has a definition that is not met: never in sync.
+            // A blocked object does not match its definition, so it is never in sync.
             let verdict = Verdict::of(entry.unread().and_then(|(_, cause)| cause).unwrap_or(Cause::Pending));
             let blocked = ObjectVerdict { verdict, drifted: Vec::new() };
             let verdict = entry.change.as_ref().and_then(object).unwrap_or(blocked);
@@ -128,7 +128,7 @@ impl Plan {
         Verdicts { objects, unknown, in_sync }
     }
 
-    /// How many objects of each list are in sync: nothing is live of them that their definitions do not name.
+    /// How many objects of each list are in sync and have no live values that their definitions do not name.
     pub fn in_sync_by_list(&self) -> BTreeMap<Scope, usize> {
         let mut numbers: BTreeMap<Scope, usize> =
             self.scope.iter().map(|(list, scope)| (list.clone(), scope.in_sync)).collect();
@@ -144,16 +144,16 @@ impl Plan {
     }
 }
 
-/// The endpoint of a note that counts as drift. Each kind is decided here.
+/// The object of a note that counts as drift. Every kind of note is listed here.
 fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
     match note {
-        // No apply deletes it, and nothing defines or names it: a person has to decide.
+        // An apply does not remove it, and no definition names it: a user has to decide.
         Note::Outside { key, .. } | Note::OutsideKinds { key, .. } | Note::Unnamed { key, .. } => Some(key),
-        // Live, and not defined.
+        // Live, but not defined.
         Note::Unmanaged { key } | Note::Orphan { key } | Note::Awaited { key, .. } | Note::Unsupported { key, .. } => {
             (unmanaged == UnmanagedPolicy::Fail).then_some(key)
         }
-        // Defined, or another object's of the service; a copy without a definition is unmanaged as well.
+        // Defined, or owned by another object; a copy without a definition also gets the note `Unmanaged`.
         Note::Unannotated { .. }
         | Note::NotAnnotated { .. }
         | Note::Unshown { .. }
@@ -185,8 +185,8 @@ fn object(change: &Change) -> Option<ObjectVerdict> {
     judged(change, |_| false)
 }
 
-/// The verdict over the endpoint of a change, without the drift that is accepted; no field means the
-/// whole object.
+/// The verdict for the object of a change, without accepted drift. `accepted` gets `None` for the whole
+/// object.
 pub(super) fn judged(change: &Change, accepted: impl Fn(Option<&Field>) -> bool) -> Option<ObjectVerdict> {
     let left = |verdict: Verdict, field: Option<&Field>| match verdict {
         Verdict::Drift if accepted(field) => Verdict::InSync,
