@@ -13,18 +13,18 @@ pub enum JournalError {
     /// A file or a directory of the journal.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Another apply of the same stack goes on.
+    /// Another apply of the same stack is running.
     #[error("another apply of {stack} is running on this machine{holder}; wait for it to end")]
     Locked {
         /// "stack `shop`", or the service where there is no stack.
         stack: String,
-        /// Its run, " (run `…`)", where that can be read.
+        /// " (run `…`)" with the id of that run, or empty if the id cannot be read.
         holder: String,
     },
     /// Another run of the stack began and ended while this one waited for the lock.
     #[error("run `{run}` of {stack} was made while this one waited, so its plan is out of date; repeat the command")]
     Overtaken {
-        /// The other one.
+        /// The run that ended meanwhile.
         run: RunId,
         /// "stack `shop`", or the service where there is no stack.
         stack: String,
@@ -35,10 +35,10 @@ pub enum JournalError {
     /// The lock in the state store.
     #[error(transparent)]
     Lease(#[from] LeaseError),
-    /// The object store has something else under a name that only this run writes.
+    /// The bucket contains another object under a name that only this run writes.
     #[error("`{}` is already there: another program writes this run", .0.display())]
     Taken(PathBuf),
-    /// A part of a run is missing: nothing is concluded from the rest.
+    /// A part of a run is missing, so the other parts are not used either.
     #[error("`{}` lacks the part {part}; the run cannot be used", path.display())]
     Gap {
         /// The run.
@@ -46,10 +46,10 @@ pub enum JournalError {
         /// The name of the first part that is missing.
         part: String,
     },
-    /// The store has a run in its list, and answers that it is not there.
+    /// The store lists a run but answers that the object does not exist.
     #[error("`{}` is listed, and the store does not give it; the run cannot be used", .0.display())]
     Withheld(PathBuf),
-    /// A line in the middle of a file that is none of ours: not what a kill leaves behind.
+    /// A damaged line in the middle of a file. A killed process can only cut off the last line.
     #[error("`{}:{line}` is damaged: {reason}; the run cannot be used", path.display())]
     Damaged {
         /// The file.
@@ -59,7 +59,7 @@ pub enum JournalError {
         /// What is wrong.
         reason: String,
     },
-    /// The file ends before its header does: the run was killed before it began, nothing was sent.
+    /// The file ends inside its header: the run was killed before it sent anything.
     #[error("`{}` has no header: the run was killed before it sent anything", .0.display())]
     NoHeader(PathBuf),
     /// Written by another version of this program.
@@ -67,26 +67,26 @@ pub enum JournalError {
     Format {
         /// The file.
         path: PathBuf,
-        /// Its version, and those that are read.
+        /// The version of the file and the supported versions.
         reason: DocumentError,
     },
-    /// A run that another one resumed is not there.
+    /// The record of a run that another run resumed is missing.
     #[error("run `{run}` continues run `{resumed}`, whose record is gone: what that wrote is not known")]
     NoResumed {
-        /// The run that is there.
+        /// The run whose record exists.
         run: RunId,
-        /// The one that it resumed.
+        /// The run that it resumed.
         resumed: RunId,
     },
-    /// There is no such run.
+    /// The requested run does not exist.
     #[error("there is no run `{run}` in `{}`", state.display())]
     NoRun {
-        /// What was asked for.
+        /// The text that the user gave.
         run: String,
         /// The state directory.
         state: PathBuf,
     },
-    /// No run of this stack on this service is there.
+    /// The store has no run of this stack on this service.
     #[error("there is no run {stack} on {base_url} in `{}`{there}", state.display())]
     NoLast {
         /// "of stack `shop`", or "without a stack".
@@ -95,10 +95,10 @@ pub enum JournalError {
         base_url: String,
         /// The state directory.
         state: PathBuf,
-        /// "; there are runs of …", where there are any.
+        /// "; there are runs of …" if the store has other runs, else empty.
         there: String,
     },
-    /// A newer run, of the stack where a command is about one, cannot be read, so that it is unknown which run is the last.
+    /// A newer run (of the stack, if the command is about one) cannot be read, so it is unknown which run is the last.
     #[error("`{}` is a later run and cannot be read, so an earlier one is not taken for the last", path.display())]
     LaterUnreadable {
         /// The later run.
@@ -111,7 +111,7 @@ pub enum JournalError {
     Ambiguous {
         /// What was asked for.
         run: String,
-        /// Runs that begin so.
+        /// How many runs begin with it.
         count: usize,
     },
     /// A later run applied all definitions or rolled it back: a resume would undo that.
@@ -119,15 +119,15 @@ pub enum JournalError {
     Superseded {
         /// The run.
         run: RunId,
-        /// The later one.
+        /// The later run.
         by: RunId,
     },
-    /// What a rollback was planned without.
+    /// The run was resumed after its rollback was planned.
     #[error("run `{run}` was resumed by run `{by}` since its rollback was planned")]
     Resumed {
-        /// The run that is undone.
+        /// The run to roll back.
         run: RunId,
-        /// The last that went on with it.
+        /// The last run that resumed it.
         by: RunId,
     },
     /// Runs that resume each other in a circle.

@@ -1,4 +1,4 @@
-//! All runs of a state store in short, and which later runs settled them.
+//! A summary of each run of a state store, and which later runs superseded or resumed it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -12,21 +12,21 @@ use crate::state::StateStore;
 /// All runs of a state store.
 #[derive(Debug, Default)]
 pub struct RunHistory {
-    /// The runs in the order in which they began, whatever the clock said.
+    /// The runs in the order in which they began, even if the clock was set back.
     pub runs: Vec<RunSummary>,
     /// Files that cannot be read, with the reason.
     pub unreadable: Vec<(PathBuf, JournalError)>,
 }
 
-/// Reads all runs in short.
+/// Reads a summary of each run.
 ///
 /// # Errors
-/// The directory cannot be read. A single file that cannot be read is part of the answer.
+/// The directory cannot be read. A single unreadable file is listed in the result.
 pub fn history(state: &StateStore) -> Result<RunHistory, JournalError> {
     history_of(state, stored::files(state)?)
 }
 
-/// The same of what can have continued a run: the later ones of its stack, and itself.
+/// Like [`history`], but only the run itself and later runs of its stack: the ones that may have resumed it.
 ///
 /// # Errors
 /// Those of [`history`].
@@ -54,7 +54,7 @@ fn history_of(state: &StateStore, paths: Vec<PathBuf>) -> Result<RunHistory, Jou
     Ok(history)
 }
 
-/// Says of all runs, in their order, which later ones settled them.
+/// Marks which later runs superseded or resumed each run; `runs` are in their order.
 fn settle(runs: &mut [RunSummary]) {
     let resumed: BTreeMap<RunId, RunId> =
         runs.iter().filter_map(|run| Some((run.resumes.clone()?, run.run.clone()))).collect();
@@ -66,9 +66,9 @@ fn settle(runs: &mut [RunSummary]) {
     }
 }
 
-/// Each run that a later one superseded, with that.
+/// Each superseded run, with the later run that superseded it.
 fn superseded(runs: &[RunSummary]) -> Vec<(usize, RunId)> {
-    // What is resumed is a plan of then, so a run made something after those alone that are before both.
+    // A resume carries out an old plan, so it supersedes only runs that began before the run that it resumes.
     fn planned(run: &RunSummary) -> &RunId {
         run.resumes.as_ref().map_or(&run.run, |resumed| resumed.min(&run.run))
     }
@@ -78,13 +78,13 @@ fn superseded(runs: &[RunSummary]) -> Vec<(usize, RunId)> {
     let mut makers: Vec<&RunSummary> = runs.iter().filter(|run| !run.taken_over.is_empty()).collect();
     makers.sort_by_key(|run| planned(run));
     let mut makers = makers.into_iter().rev().peekable();
-    // Of what later runs made, the last that did.
+    // For each object that later runs changed, the last of those runs.
     let mut made = BTreeMap::<_, &RunId>::new();
     let (mut superseded, mut rolled_back) = (Vec::new(), BTreeMap::<&RunId, &RunId>::new());
     for (at, run) in runs.iter().enumerate().rev() {
         let rollback = rolled_back.get(&run.run).copied();
         rolled_back.extend(run.rolls_back.as_ref().filter(|_| run.done > 0).map(|undone| (undone, &run.run)));
-        // What is finished leaves nothing that a later run could make, and nearly every run is.
+        // A finished run, as nearly every run is, leaves nothing for a later run to make.
         if !run.is_open() && !run.is_incomplete() {
             superseded.extend(rollback.map(|by| (at, by.clone())));
             continue;
@@ -96,7 +96,7 @@ fn superseded(runs: &[RunSummary]) -> Vec<(usize, RunId)> {
             }
         }
         let (mut parts, mut earlier) = (vec![run], &runs[..at]);
-        // A run resumes earlier ones alone, unless its file was altered.
+        // A run resumes only earlier runs, unless its file was altered.
         while let Some(resumed) = parts.last().and_then(|part| part.resumes.as_ref())
             && let Ok(at) = earlier.binary_search_by(|run| run.run.cmp(resumed))
         {

@@ -1,4 +1,4 @@
-//! What the runs of a stack last did with each object: what is missing was deleted by a run, or by somebody else.
+//! What the runs of a stack last did with each object: whether a run or another client deleted a missing object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,30 +14,30 @@ use crate::plan::{ActionKind, BlockReason};
 use crate::run::ChangeResult;
 use crate::state::StateStore;
 
-/// What the runs of a store last did with each endpoint.
+/// What the runs of a stack last did with one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastAction {
-    /// When, in the order of the runs.
+    /// The time of the action in the order of the runs.
     pub at: Timestamp,
-    /// When, by the clock of the machine.
+    /// The time of the action by the clock of the machine.
     pub ended: Timestamp,
-    /// Whether the endpoint was in place afterwards: not where it was deleted, or where its create was not made.
+    /// Whether the object existed afterwards: false after a delete, or where its create was not made.
     pub left_in_place: bool,
 }
 
 /// What the runs of a stack against a service last did.
 #[derive(Debug, Default)]
 pub struct LastActions {
-    /// With each object, as far as its presence is concerned.
+    /// The last action on each object that affects whether it exists.
     pub of: BTreeMap<Key, LastAction>,
-    /// The newest run that cannot be read, or not whole, and may be one of them.
+    /// The newest run that may belong to the stack but cannot be read completely.
     pub unread: Option<RunId>,
 }
 
 /// How the lines of a run begin.
 const LINES: [&[u8]; 4] = [b"{\"header\"", b"{\"intent\"", b"{\"outcome\"", b"{\"closing\""];
 
-/// What the first line of a run says that it was to do.
+/// The plan in the first line of a run, as far as it is needed here.
 #[derive(Deserialize)]
 struct PlannedRun {
     run: RunId,
@@ -65,7 +65,7 @@ struct PlannedBlock {
 }
 
 impl PlannedChanges {
-    /// What was to be created, or could not be because it was blocked. What somebody else made was there.
+    /// The creates of the plan, blocked ones included unless the object already existed.
     fn creates(self) -> BTreeSet<Key> {
         let missing = self.blocked.into_iter().filter(|held| held.reason.leaves_missing());
         let all = self.changes.into_iter().chain(missing.filter_map(|held| held.change));
@@ -79,7 +79,7 @@ impl PlannedChanges {
 /// The directory cannot be read.
 pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<LastActions, JournalError> {
     let LastActions { of: mut last, mut unread } = LastActions::default();
-    // When the first of the runs began that a run resumed.
+    // For each run, when the first run of its chain of resumes began.
     let mut origins: BTreeMap<RunId, Timestamp> = BTreeMap::new();
     let may_be_of = |line: &[u8]| header_of(line).is_none_or(|head: RunHead| head.is_of(owner));
     stored::each_of(state, owner.stack.as_deref(), may_be_of, |path, bytes| {
@@ -101,7 +101,7 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<LastActions,
         origins.insert(run, origin);
         let mut not_made = plan.creates();
         let is_closed = lines().rfind(|line| !line.is_empty()).is_some_and(|line| line.starts_with(b"{\"closing\""));
-        // Intents are nearly all of a file. Only a run that was killed leaves one without its result.
+        // Most lines are intents. Only a killed run leaves an intent without its result.
         let says = |line: &&[u8]| line.starts_with(b"{\"outcome\"") || (!is_closed && line.starts_with(b"{\"intent\""));
         let is_line = |line: &[u8]| line.is_empty() || LINES.iter().any(|beginning| line.starts_with(beginning));
         let mut are_whole = lines().all(is_line);
@@ -116,7 +116,7 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<LastActions,
                     let Some(left_in_place) = left_in_place(step.action, &step.result) else { continue };
                     not_made.remove(&step.key);
                     let ended = step.ended.unwrap_or(begun);
-                    // What the resumed run had made is as old as that.
+                    // A step without a start was made by the resumed run, so it is as old as that run.
                     let earlier = resumes.as_ref().filter(|_| step.started.is_none()).and_then(RunId::time);
                     let at = earlier.unwrap_or(ended.max(begun));
                     let is_older = |known: &LastAction| earlier.is_some() && known.at > at;
@@ -124,7 +124,7 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<LastActions,
                         last.insert(step.key, LastAction { at, ended, left_in_place });
                     }
                 }
-                // Whether it took effect is not known: it does not prove that another client deleted it.
+                // It may not have taken effect, so a missing object does not prove a delete by another client.
                 Line::Intent(intent)
                     if matches!(intent.action, ActionKind::Create | ActionKind::Recreate | ActionKind::Delete) =>
                 {
@@ -133,7 +133,8 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<LastActions,
                 _ => {}
             }
         }
-        // What it did not get to was missing before it. A resume that was killed need not say what was made already.
+        // An object whose create was not reached was missing. A killed resume may not list the creates of the run it
+        // resumed.
         let is_made = |known: &LastAction| known.left_in_place && origin < begun && known.at >= origin;
         for key in not_made {
             if !last.get(&key).is_some_and(is_made) {
@@ -147,7 +148,7 @@ pub fn last_actions(state: &StateStore, owner: &RunOwner) -> Result<LastActions,
     Ok(LastActions { of: last, unread })
 }
 
-/// Whether an endpoint was in place after a step; nothing where the step does not show it.
+/// Whether the object existed after a step; `None` if the step does not show it.
 fn left_in_place(action: ActionKind, result: &ChangeResult) -> Option<bool> {
     match action {
         ActionKind::Delete => (result.is_done() || result.may_have_taken_effect()).then_some(false),
@@ -155,7 +156,7 @@ fn left_in_place(action: ActionKind, result: &ChangeResult) -> Option<bool> {
             ChangeResult::Skipped { .. } => None,
             result => Some(result.is_done()),
         },
-        // It may be between its delete and its create.
+        // The delete may be done and the create not.
         ActionKind::Recreate if result.is_in_doubt() => Some(false),
         ActionKind::Replace | ActionKind::Recreate | ActionKind::Annotate => result.is_done().then_some(true),
     }

@@ -22,7 +22,7 @@ pub(super) fn name(header: &RunHeader) -> String {
     HEXLOWER.encode(&digest[..12])
 }
 
-/// The address with one name for this machine, which has many, and without the dot at the end of a host.
+/// The address with `localhost` for each name of this machine, and without the dot at the end of a host.
 fn machine(base_url: &str) -> Cow<'_, str> {
     let Some((scheme, rest)) = base_url.split_once("://") else { return base_url.into() };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -41,7 +41,7 @@ pub(super) fn protected(header: &RunHeader) -> String {
     header.plan.stack.as_ref().map_or_else(|| format!("`{base_url}`"), |stack| format!("stack `{stack}`"))
 }
 
-/// Held while a run of one stack against one service is in progress; dies with its holder.
+/// Locked while a run of one stack against one service is in progress; released when its process ends.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
@@ -49,7 +49,7 @@ pub(super) struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A program that another thread starts has the file too, for a moment.
+        // A program that another thread is starting may inherit the file briefly and would keep the lock.
         let _ = self.file.unlock();
     }
 }
@@ -64,7 +64,7 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
-                // Only for the message.
+                // The run is only for the message.
                 let _ = (&file).take(100).read_to_string(&mut holder);
                 let fits = crate::model::RunId::new(holder.trim());
                 return Err(JournalError::Locked {
@@ -74,7 +74,7 @@ impl Lock {
             }
             Err(TryLockError::Error(error)) => return Err(FileError::io("lock", &path)(error).into()),
         }
-        // Its run is only for the message of the second one.
+        // The run is only for the message of a second process.
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", header.run));
         Ok(Self { file })
     }

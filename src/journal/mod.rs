@@ -1,5 +1,5 @@
-//! Runs in the state store. Each run is JSON lines: a header with the whole plan, an intent before each write
-//! leaves, the result of each change, a closing line; one file in a directory, or one object for each flush in a
+//! Runs in the state store. Each run is JSON lines: a header with the whole plan, an intent before each write is sent,
+//! the result of each change, a closing line; one file in a directory, or one object for each flush in a
 //! bucket. [`Journal`] writes a run, [`load`] reads one back however it ended, and [`history`] lists all of them.
 
 mod error;
@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::document::DocumentFormat;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader};
 
-/// What the header of a run's file says of it.
+/// The format of a run's file, as its header names it.
 const FORMAT: DocumentFormat =
     DocumentFormat { name: "a run", kinds: &[], versions: 1..=1, remedy: "use the version that wrote it" };
 
@@ -47,7 +47,7 @@ enum Line<'a> {
         /// The run.
         header: Cow<'a, RunHeader>,
     },
-    /// A write that is about to leave.
+    /// A write that is about to be sent.
     Intent(Cow<'a, Intent>),
     /// The result of a change.
     Outcome(Cow<'a, ChangeStep>),

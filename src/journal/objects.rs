@@ -1,6 +1,6 @@
-//! A run in a bucket. Objects cannot grow, so each flush is an object of its own, numbered and never replaced; reading
-//! a run puts them in their order, and a number that is missing is an error. A run that has ended is stored once more as
-//! a whole, which is what later commands read.
+//! A run in a bucket. Objects cannot grow, so each flush writes a new numbered object that is never replaced. Reading a
+//! run joins the objects in order; a missing number is an error. When a run has ended it is stored once more as a
+//! single object, which later commands read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::model::RunId;
 use crate::run::RunHeader;
 use crate::state::{Bucket, Holder, Lease, LeaseTiming};
 
-/// A longer run stays in its parts.
+/// In bytes. A longer run is not stored as a single object; its parts stay.
 const LONGEST_WHOLE: usize = 64 * 1024 * 1024;
 
 /// The object of a run that has ended.
@@ -26,7 +26,7 @@ fn part(run: &str, number: usize) -> String {
     format!("{RUNS}/{run}/{number:08}.jsonl")
 }
 
-/// The first line of a run, or nothing where there is none.
+/// The first line of a run, or `None` if the run does not exist.
 pub(super) fn header(bucket: &Bucket, run: &str) -> Result<Option<Vec<u8>>, JournalError> {
     let found = match bucket.read(&part(run, 0))? {
         None => bucket.read(&whole(run))?,
@@ -36,26 +36,26 @@ pub(super) fn header(bucket: &Bucket, run: &str) -> Result<Option<Vec<u8>>, Jour
     Ok(found.and_then(|object| first(&object.bytes)))
 }
 
-/// The lines of a run, or nothing where it is not there.
+/// The lines of a run, or `None` if the run does not exist.
 pub(super) fn read(bucket: &Bucket, path: &Path, run: &str) -> Result<Option<Vec<u8>>, JournalError> {
     let find = || match bucket.read(&whole(run))? {
         Some(object) => Ok(Some(object.bytes.into())),
         None => parts(bucket, path, run),
     };
     let found = match find() {
-        // Its parts are removed once it is stored as a whole.
+        // Another process may have stored the whole run meanwhile and removed its parts.
         Ok(None) | Err(JournalError::Gap { .. }) => find()?,
         found => found?,
     };
     match found {
         Some(bytes) => lines(path, bytes).map(Some),
-        // What another runner has removed is in no list any more.
+        // A run that another process removed is not listed any more.
         None if bucket.names(RUNS)?.contains(&format!("{run}.jsonl")) => Err(JournalError::Withheld(path.to_owned())),
         None => Ok(None),
     }
 }
 
-/// The lines of a run, which end with a line: an object appears as a whole, so no kill cuts one off.
+/// Checks that the lines of a run end with a line break: objects appear as a whole, so a kill cannot cut a line off.
 pub(super) fn lines(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, JournalError> {
     if bytes.ends_with(b"\n") {
         return Ok(bytes);
@@ -83,10 +83,10 @@ fn parts(bucket: &Bucket, path: &Path, run: &str) -> Result<Option<Vec<u8>>, Jou
     Ok(Some(bytes))
 }
 
-/// Removes what is left of a run in parts.
+/// Removes the remaining parts of a run.
 pub(super) fn remove_parts(bucket: &Bucket, run: &str) -> Result<(), JournalError> {
     let names = bucket.names(&folder(run))?;
-    // The first part goes last: what is left of a removal that was cut off is a run without its end.
+    // The first part is removed last: an interrupted removal leaves a run without its end.
     let parts = names.iter().rev().map(|name| format!("{}/{name}", folder(run)));
     Ok(bucket.remove(parts.collect())?)
 }
@@ -142,15 +142,15 @@ impl ObjectRun {
         Ok(())
     }
 
-    /// Stores lines while the lock is ours; why not, as a fragment.
+    /// Stores lines if this run still has the lock; the error is a fragment for a message.
     pub(super) fn write(&mut self, lines: Vec<u8>) -> Result<(), String> {
         self.lease.ensure()?;
         self.put(lines).map_err(|error| error.to_string())?;
-        // A long wait for the store may have outlasted it.
+        // The lock may have expired during a long wait for the store.
         self.lease.ensure()
     }
 
-    /// Stores a run that has ended as a whole. Where that fails its parts stay, which say the same.
+    /// Stores an ended run as a single object. If that fails, its parts stay, which have the same content.
     pub(super) fn end(self) {
         let Some(bytes) = self.whole else { return };
         let (run, parts) = (self.run.as_str(), self.next);

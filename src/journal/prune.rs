@@ -10,22 +10,21 @@ use crate::model::RunId;
 use crate::run::RunSummary;
 use crate::state::StateStore;
 
-/// What a prune leaves.
+/// Which runs a prune keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retention {
-    /// The newest runs, so many.
+    /// This number of the newest runs.
     Newest(usize),
     /// Runs that began at this time or later.
     Since {
         /// The time.
         time: Timestamp,
-        /// What time it is: a run that began later has a wrong time, and stays.
+        /// The current time: a run with a later start has a wrong time, and is kept.
         now: Timestamp,
     },
 }
 
-/// Removes old runs and says which. A run that is open stays, and so does every run that a run which
-/// stays has resumed.
+/// Removes old runs and returns which. Open runs are kept, and so are the runs that a kept run has resumed.
 ///
 /// # Errors
 /// The medium.
@@ -35,13 +34,13 @@ pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalE
     let (newest, now) = match keep {
         Retention::Newest(count) => (runs.len().saturating_sub(count), None),
         Retention::Since { time, now } => {
-            // Whatever has no readable time is kept, and what follows a run of this time.
+            // The first run in this period and all after it are kept. A run without a readable time counts as in it.
             let is_since = |run: &RunSummary| began(run).map_or(true, |began| (time..=now).contains(&began));
             (runs.iter().position(is_since).unwrap_or(runs.len()), Some(now))
         }
     };
     let is_ahead = |run: &RunSummary| now.is_some_and(|now| began(run).is_ok_and(|began| began > now));
-    // Which one it has resumed, a run that cannot be read does not say.
+    // An unreadable run does not say which run it resumed.
     let may_be_resumed = |run: &RunSummary| {
         let begun = stored::path(state, &run.run);
         let mut later = unreadable.iter().filter(|(path, _)| *path > begun);
@@ -55,7 +54,7 @@ pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalE
         }
     }
     let mut gone: Vec<RunId> = runs.iter().map(|run| &run.run).filter(|run| !stays.contains(run)).cloned().collect();
-    // A run that was killed before it sent anything is worth no more than those around it.
+    // A run that was killed before it sent anything is removed with the runs around it.
     let empty = unreadable.iter().filter(|(_, error)| matches!(error, JournalError::NoHeader(_)));
     let empty = empty.filter_map(|(path, _)| stored::run(path));
     let oldest = gone.iter().max().cloned();

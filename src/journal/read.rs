@@ -11,7 +11,7 @@ use crate::model::{Json, RunId};
 use crate::run::{RunClosing, RunEntry, RunHeader, RunRecord};
 use crate::state::StateStore;
 
-/// Reads a run with the runs that it resumed, theirs first.
+/// Reads a run with the entries of the runs that it resumed, oldest first.
 ///
 /// # Errors
 /// The medium; those of [`parse`]; [`JournalError::NoRun`], [`JournalError::NoResumed`].
@@ -22,7 +22,7 @@ pub fn load(state: &StateStore, run: &RunId) -> Result<RunRecord, JournalError> 
     }
 }
 
-/// The same as far as the runs are there, with the resumed one that is not.
+/// Like [`load`], but stops at a resumed run that is missing, and returns its id.
 ///
 /// # Errors
 /// The medium; those of [`parse`]; [`JournalError::NoRun`].
@@ -53,8 +53,8 @@ fn one(state: &StateStore, run: &RunId) -> Result<Option<RunRecord>, JournalErro
     stored::find(state, &path)?.map(|bytes| parse(&path, &bytes)).transpose()
 }
 
-/// Reads the bytes of a run's file; `path` appears in errors. What a kill leaves at its end, a line cut off or blocks that
-/// were never filled, is left out.
+/// Reads the bytes of a run's file; `path` appears in errors. The end that a kill leaves (a cut-off line, or blocks
+/// that were never filled) is ignored.
 ///
 /// # Errors
 /// A file without a header; a damaged line before a good one.
@@ -65,7 +65,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
     let mut bad: Option<(usize, String)> = None;
     let damaged = |(at, reason)| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
     for (at, text) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, text)| !text.is_empty()) {
-        // A kill cuts off the last line alone.
+        // A kill can cut off only the last line.
         if let Some(bad) = bad {
             return Err(damaged(bad));
         }
@@ -73,7 +73,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
             Ok(line) => line,
             Err(error) => {
                 check_format(path, text)?;
-                // Whole JSON that says something else was not cut off by a kill.
+                // Complete JSON with other content was not cut off by a kill.
                 if error.classify() == Category::Data {
                     return Err(damaged((at, error.to_string())));
                 }
@@ -97,7 +97,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
         }
     }
     let header = header.ok_or_else(|| match bad {
-        // A header that was cut off begins as one, and has no end.
+        // A cut-off header begins like a header and has no line break at its end.
         Some(bad) if bytes.ends_with(b"\n") || !begins_as_header(bytes) => damaged(bad),
         _ => JournalError::NoHeader(path.to_owned()),
     })?;
@@ -111,7 +111,7 @@ fn begins_as_header(bytes: &[u8]) -> bool {
     filled.starts_with(BEGINNING) || BEGINNING.starts_with(filled)
 }
 
-/// A header that this version cannot read may be one of another format, which is the better message.
+/// If the header has another format version, that error is clearer than the one of the parser.
 fn check_format(path: &Path, text: &[u8]) -> Result<(), JournalError> {
     let Ok(value) = serde_json::from_slice::<Json>(text) else { return Ok(()) };
     value["header"]["format_version"].as_u64().map_or(Ok(()), |version| check_version(path, version))

@@ -1,4 +1,4 @@
-//! The search for a run: whose it is, the one that a person names, the last of a stack, and the last that resumed it.
+//! Finds runs: by owner, by the name a user gives, the last run of a stack, and the last run that resumed another.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::plan::ServiceId;
 use crate::run::{RunHeader, RunRecord, RunSummary};
 use crate::state::StateStore;
 
-/// Whose runs are meant.
+/// The stack, service and environment whose runs are searched.
 #[derive(Debug, Clone)]
 pub struct RunOwner {
     /// The stack, if there is one.
@@ -23,19 +23,19 @@ pub struct RunOwner {
     pub base_url: String,
     /// The embedded service, as `RunHeader` names it.
     pub sandbox: Option<String>,
-    /// The environment; nothing for all of them.
+    /// The environment; `None` for all of them.
     pub environment: Option<String>,
 }
 
 impl RunOwner {
-    /// The owner of a run, whatever its environment.
+    /// The owner of a run in any environment.
     pub(super) fn of(header: &RunHeader) -> Self {
         let (stack, base_url) = (header.plan.stack.clone(), header.plan.service.base_url.clone());
         RunOwner { stack, base_url, sandbox: header.sandbox.clone(), environment: None }
     }
 }
 
-/// What the first line of a run says of whose it is; the plan in it is passed over.
+/// The owner in the first line of a run; the rest of its plan is skipped.
 #[derive(Deserialize)]
 pub(super) struct RunHead {
     run: RunId,
@@ -57,7 +57,7 @@ struct SourceHead {
 }
 
 impl RunHead {
-    /// That of a run. Where its first line cannot be read, the whole says why, or of whom it is.
+    /// Reads the owner of a run. If its first line cannot be read alone, the whole file is parsed.
     fn read(state: &StateStore, path: &Path) -> Result<Self, JournalError> {
         if let Some(head) = stored::first_line(state, path).as_deref().and_then(header_of) {
             return Ok(head);
@@ -74,7 +74,7 @@ impl RunHead {
     }
 }
 
-/// What is read of the header in a first line.
+/// The fields `H` of the header in a first line.
 pub(super) fn header_of<H: DeserializeOwned>(line: &[u8]) -> Option<H> {
     #[derive(Deserialize)]
     #[serde(rename_all = "snake_case")]
@@ -84,7 +84,7 @@ pub(super) fn header_of<H: DeserializeOwned>(line: &[u8]) -> Option<H> {
     serde_json::from_slice(line).ok().map(|First::Header { header }| header)
 }
 
-/// Whether a run that cannot be read is none of the stack, or sent nothing.
+/// Passes over an unreadable run that belongs to another stack or sent nothing; any other is an error.
 pub(super) fn pass_over(path: &Path, error: JournalError, stack: Option<&str>) -> Result<(), JournalError> {
     match error {
         JournalError::NoHeader(_) => Ok(()),
@@ -93,8 +93,8 @@ pub(super) fn pass_over(path: &Path, error: JournalError, stack: Option<&str>) -
     }
 }
 
-/// The newest run of a stack against a service, where it is open: an apply says so first. Nothing where a later one
-/// cannot be read.
+/// The newest run of a stack against a service if it is open: an apply reports it first. `None` if a later run cannot
+/// be read.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -109,8 +109,8 @@ pub fn open_run(state: &StateStore, owner: &RunOwner) -> Result<Option<RunSummar
     Ok(record.map(|record| RunSummary::of(&record)).filter(RunSummary::is_open))
 }
 
-/// Whether the closing line is there, has no interruption, and no write stayed in doubt. To read
-/// the whole run takes a hundred times as long, so only the others are.
+/// Whether the run has a closing line without interruption and no write in doubt. Reading a whole run takes a hundred
+/// times as long, so only runs that fail this check are read.
 fn ended_well(bytes: &[u8]) -> bool {
     let last = bytes.strip_suffix(b"\n").and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
     let closed = last.and_then(|line| serde_json::from_slice(line).ok());
@@ -121,7 +121,7 @@ fn ended_well(bytes: &[u8]) -> bool {
 /// The newest of the runs of a stack against a service.
 ///
 /// # Errors
-/// A later run of the stack cannot be read; the directory.
+/// A later run of the stack, or the directory, cannot be read.
 fn newest_of(state: &StateStore, owner: &RunOwner) -> Result<Option<(RunHead, PathBuf)>, JournalError> {
     let stack = owner.stack.as_deref();
     for path in stored::files_of(state, stack)?.into_iter().rev() {
@@ -134,21 +134,21 @@ fn newest_of(state: &StateStore, owner: &RunOwner) -> Result<Option<(RunHead, Pa
     Ok(None)
 }
 
-/// Checks that a run which has the lock is the last of its stack, and that what it resumes or undoes is as it was: until then
-/// other runs could begin and end.
+/// Checks that a run which has just taken the lock is the last of its stack, and that the run it resumes or undoes was
+/// not superseded or resumed: other runs could begin and end before the lock was taken.
 ///
 /// # Errors
 /// [`JournalError::Overtaken`], [`JournalError::Superseded`], [`JournalError::Resumed`]; those of [`find_newest`].
 pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), JournalError> {
     let owner = RunOwner::of(header);
-    // Names put runs in their order: the one that begins last has the last name. What has no time in it was renamed by hand.
+    // The run that begins last has the last name. A run without a time in its name was renamed by a user.
     let order = |run: &RunId| (run.time(), run.to_string());
     let is_later = |run: &RunId| order(run) > order(&header.run);
     match newest_of(state, &owner) {
         Ok(Some((RunHead { run, .. }, _))) if is_later(&run) => {
             return Err(JournalError::Overtaken { run, stack: lock::protected(header) });
         }
-        // What is later has the later names, and all of them could be read.
+        // All runs with a later name could be read, so the unreadable one is earlier.
         Err(JournalError::LaterUnreadable { path, .. }) if !stored::run(&path).is_some_and(|run| is_later(&run)) => {}
         newest => _ = newest?,
     }
@@ -166,8 +166,8 @@ pub(super) fn check_order(state: &StateStore, header: &RunHeader) -> Result<(), 
     }
 }
 
-/// The run that a person names: `last`, a run, or the beginning of one, with the runs it resumed, as far as they are there.
-/// For a command that shows runs: `last` is the newest of all.
+/// The run that a user names (`last`, an id, or the beginning of one), with the runs it resumed as far as they exist.
+/// For commands that show runs: `last` is the newest run of all stacks.
 ///
 /// # Errors
 /// [`JournalError::NoRun`], [`JournalError::Ambiguous`], and those of [`load`].
@@ -182,12 +182,12 @@ pub fn find(state: &StateStore, text: &str) -> Result<RunRecord, JournalError> {
 /// The newest run that began.
 ///
 /// # Errors
-/// It cannot be read: an earlier one is not taken for it.
+/// The newest run cannot be read: an earlier one is not used in its place.
 fn newest(state: &StateStore) -> Result<Option<RunId>, JournalError> {
     for path in stored::files(state)?.into_iter().rev() {
         match stored::bytes(state, &path).and_then(|bytes| parse(&path, &bytes)) {
             Ok(record) => return Ok(Some(record.header.run)),
-            // The store does not answer: which run is the newest is not known.
+            // The store does not answer, so it is unknown which run is the newest.
             Err(error @ JournalError::State(_)) => return Err(error),
             Err(JournalError::NoHeader(_)) => {}
             Err(error) => return Err(JournalError::LaterUnreadable { path, source: Box::new(error) }),
@@ -196,7 +196,7 @@ fn newest(state: &StateStore) -> Result<Option<RunId>, JournalError> {
     Ok(None)
 }
 
-/// The run that a rollback undoes, with what went on with it: `last` is the newest of one stack on one service.
+/// The run that a rollback undoes, with the runs that resumed it; `last` is the newest of one stack on one service.
 ///
 /// # Errors
 /// [`JournalError::NoLast`], and those of [`find`].
@@ -209,7 +209,7 @@ pub fn find_whole(state: &StateStore, text: &str, whose: &RunOwner) -> Result<Ru
     load(state, &newest)
 }
 
-/// The run that a person names, or the newest of those that went on with it.
+/// The run that a user names, or the newest run that resumed it.
 ///
 /// # Errors
 /// Those of [`find_whole`].
@@ -265,7 +265,7 @@ fn no_run(state: &StateStore, text: &str) -> JournalError {
     JournalError::NoRun { run: text.to_owned(), state: state.place() }
 }
 
-/// The run whose name this is, or begins so.
+/// The run with this name, or the only one whose name begins with it.
 fn named(state: &StateStore, text: &str) -> Result<RunId, JournalError> {
     let runs: Vec<RunId> = stored::files(state)?.iter().filter_map(|path| stored::run(path)).collect();
     let begin: Vec<&RunId> = runs.iter().filter(|run| run.as_str().starts_with(text)).collect();
@@ -276,7 +276,7 @@ fn named(state: &StateStore, text: &str) -> Result<RunId, JournalError> {
     }
 }
 
-/// Refuses unreadable runs that may have resumed a run.
+/// Fails if an unreadable run may have resumed this run.
 fn require_later(
     state: &StateStore,
     run: &RunId,
@@ -289,9 +289,9 @@ fn require_later(
     later.try_for_each(|(path, error)| pass_over(&path, error, whose.stack.as_deref()))
 }
 
-/// The last of the runs that went on with a run; itself, where it was not resumed.
+/// The last run in the chain that resumed a run; the run itself if it was not resumed.
 fn last_part(runs: &[RunSummary], mut run: RunId) -> RunId {
-    // Each run is passed once, so a circle of altered files ends as well.
+    // At most one step per run, so that a circle in altered files ends too.
     for _ in 0..runs.len() {
         let Some(later) = runs.iter().rfind(|later| later.resumes.as_ref() == Some(&run)) else { break };
         run = later.run.clone();

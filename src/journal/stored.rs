@@ -18,7 +18,7 @@ use crate::state::{self, Holder, StateStore};
 /// The ending of a run's path.
 const ENDING: &str = "jsonl";
 
-/// The first line of a run, or nothing where it cannot be read.
+/// The first line of a run, or `None` if it cannot be read.
 pub(super) fn first_line(state: &StateStore, path: &Path) -> Option<Vec<u8>> {
     match state {
         StateStore::Directory(_) => {
@@ -40,7 +40,7 @@ pub(super) fn path(state: &StateStore, run: &RunId) -> PathBuf {
     state.place().join(RUNS).join(format!("{run}.{ENDING}"))
 }
 
-/// The run at a path; nothing where its name is not an id.
+/// The run at a path; `None` if the file name is not a run id.
 pub(super) fn run(path: &Path) -> Option<RunId> {
     RunId::new(name(path))
 }
@@ -70,16 +70,16 @@ pub(super) fn files(state: &StateStore) -> Result<Vec<PathBuf>, JournalError> {
     Ok(paths)
 }
 
-/// The runs that can be of a stack. Their names say so: those of others, of which there can be thousands, are not opened.
+/// The runs that may belong to a stack, by their names: the runs of other stacks, possibly thousands, are not opened.
 pub(super) fn files_of(state: &StateStore, stack: Option<&str>) -> Result<Vec<PathBuf>, JournalError> {
-    // A name of another form says nothing.
+    // A name of another form does not show its stack.
     let is_other = |path: &Path| run(path).and_then(|run| run.time()).is_none();
     let mut paths = files(state)?;
     paths.retain(|path| is_named_for(path, stack) || is_other(path));
     Ok(paths)
 }
 
-/// Whether the name of a run says that it can be of this stack, which is between its time and its number.
+/// Whether a run may belong to this stack by its name, which has the stack between its time and its number.
 pub(super) fn is_named_for(path: &Path, stack: Option<&str>) -> bool {
     const TIMES: [usize; 2] = ["2026-11-21T05-59-56".len(), "2026-11-21T05-59-56-789".len()];
     let before = name(path).rsplit_once('-').map_or("", |(before, _)| before);
@@ -92,8 +92,8 @@ pub(super) fn named_stack(stack: Option<&str>) -> String {
     stack.unwrap_or("run").chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect()
 }
 
-/// The time that a new run is named by: `now`, or just after the newest run where the clock went back.
-/// Names alone put runs in their order, so they never go back.
+/// The time in the name of a new run: `now`, or just after the newest run if the clock was set back. Runs are ordered
+/// by their names alone, so names must never go back in time.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -104,7 +104,7 @@ pub fn naming_time(state: &StateStore, now: Timestamp) -> Result<Timestamp, Jour
     Ok(after.map_or(now, |after| after.max(now)))
 }
 
-/// The name of a new run: `time` is that of [`naming_time`], so that names are in the order of the runs.
+/// The name of a new run; `time` comes from [`naming_time`], so that names are in the order of the runs.
 pub fn run_name(time: Timestamp, stack: Option<&str>, chance: u64) -> RunId {
     let time = time.strftime("%Y-%m-%dT%H-%M-%S-%3f").to_string();
     let text = format!("{time}-{}-{:04x}", named_stack(stack), chance & 0xffff);
@@ -112,10 +112,10 @@ pub fn run_name(time: Timestamp, stack: Option<&str>, chance: u64) -> RunId {
     RunId::new(&text).unwrap_or_else(|| unreachable!("`{text}` is an id"))
 }
 
-/// The bytes of a run, or nothing where it is not there.
+/// The bytes of a run, or `None` if it does not exist.
 pub(super) fn find(state: &StateStore, path: &Path) -> Result<Option<Vec<u8>>, JournalError> {
     match state {
-        // A link that leads nowhere is a run that cannot be read.
+        // A dangling symbolic link counts as an unreadable run, not as a missing one.
         StateStore::Directory(_) if path.symlink_metadata().is_err_and(|error| error.kind() == NotFound) => Ok(None),
         StateStore::Directory(_) => Ok(Some(read_own(path, limit::JOURNAL)?)),
         StateStore::Bucket(bucket, _) => objects::read(bucket, path, name(path)),
@@ -128,7 +128,7 @@ pub(super) fn each(
     paths: Vec<PathBuf>,
     mut take: impl FnMut(PathBuf, Result<Vec<u8>, JournalError>),
 ) -> Result<(), JournalError> {
-    /// Runs whose objects are in memory at the same time.
+    /// How many runs are in memory at the same time.
     const TOGETHER: usize = 32;
     let StateStore::Bucket(bucket, _) = state else {
         paths.into_iter().for_each(|path| {
@@ -142,7 +142,7 @@ pub(super) fn each(
         for (path, whole) in paths.iter().zip(whole) {
             let bytes = match whole {
                 Ok(Some(object)) => objects::lines(path, object.bytes.into()),
-                // Of a run that was removed, some stores keep the folder.
+                // Some stores still list the folder of a removed run.
                 Ok(None) => match find(state, path).transpose() {
                     Some(bytes) => bytes,
                     None => continue,
@@ -155,7 +155,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// The bytes of each run of a stack whose first line fits, oldest first, and why there are none of one that may.
+/// The bytes of each run of a stack whose first line fits or cannot be read, oldest first, or the error of reading it.
 pub(super) fn each_of(
     state: &StateStore,
     stack: Option<&str>,
@@ -197,7 +197,7 @@ pub(super) fn remove(state: &StateStore, runs: &[RunId]) -> Result<(), JournalEr
             for run in runs.iter().filter(|run| is_there(run.as_str())) {
                 objects::remove_parts(bucket, run.as_str())?;
             }
-            // Runs that ended are an object each, and many of them are removed with one request.
+            // Each ended run is one object, and one request removes many of them.
             let whole = runs.iter().map(|run| objects::whole(run.as_str()));
             bucket.remove(whole.collect())?;
         }
@@ -205,8 +205,8 @@ pub(super) fn remove(state: &StateStore, runs: &[RunId]) -> Result<(), JournalEr
     Ok(())
 }
 
-/// Releases the lock that a dead run left in a bucket. Returns who had it, or nothing where no lock is that run's. In a
-/// directory the system has released it.
+/// Releases the lock that a dead run left in a bucket. Returns its former holder, or `None` if the run has no lock. In
+/// a directory the system has already released it.
 ///
 /// # Errors
 /// The store.
@@ -217,7 +217,7 @@ pub fn unlock(state: &StateStore, run: &RunId) -> Result<Option<Holder>, Journal
     }
 }
 
-/// Takes the lock of a run that has not ended and releases it, so that the run is known not to be in progress. `host` and
+/// Takes and releases the lock of a run without a closing line, which proves that it is not in progress. `host` and
 /// `waiting` as for [`super::Journal::begin`].
 ///
 /// # Errors

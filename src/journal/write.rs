@@ -1,5 +1,5 @@
 //! Writes the journal of a run on a thread of its own. Intents of several changes share one flush, and a write
-//! may leave only after its intent is on disk, or in the bucket.
+//! is sent only after its intent is on disk, or in the bucket.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -20,9 +20,9 @@ use crate::model::share::locked;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
 use crate::state::{Lease, StateStore};
 
-/// How long an intent without urgency waits at most for others that reach the disk with it.
+/// The longest time that a batched intent waits for others to share its flush.
 const GATHERED_FOR: Duration = Duration::from_millis(5);
-/// How long results wait for an intent that they reach a bucket with: each object is a request.
+/// How long results wait for an intent to share its object in a bucket: each object is a request.
 const RESULTS_GATHERED_FOR: Duration = Duration::from_millis(500);
 
 /// The journal of a run in progress. Dropping it waits until everything is written.
@@ -31,7 +31,7 @@ pub struct Journal {
     path: PathBuf,
     queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
-    /// The lock of the stack, where it can be lost.
+    /// The lock of the stack in a bucket, where it can be lost.
     lease: Option<Arc<Lease>>,
 }
 
@@ -49,9 +49,9 @@ type Notified = oneshot::Sender<Result<(), RecordError>>;
 #[derive(Debug, Default)]
 struct Queue {
     state: Mutex<QueueState>,
-    /// Lines came to an empty queue, or became urgent.
+    /// Notified when lines are added to an empty queue, or become urgent.
     ready: Condvar,
-    /// How long lines wait for which no caller waits.
+    /// How long lines wait if no caller waits for them.
     results_gathered_for: Duration,
 }
 
@@ -60,7 +60,7 @@ struct QueueState {
     lines: Vec<u8>,
     /// Notified when the lines are on disk.
     waiting: Vec<Notified>,
-    /// One of those that wait has urgency.
+    /// Whether a waiting line is urgent.
     urgent: bool,
     /// The closing line is stored.
     closed: bool,
@@ -70,7 +70,7 @@ struct QueueState {
 
 impl Journal {
     /// Begins the journal of a run: takes the lock of its stack and service, and writes the header. `host` is this
-    /// machine, for the message of a runner that finds the lock taken; `waiting` is called when this one does.
+    /// machine in the message of a runner that finds the lock taken; `waiting` is called when this run has to wait.
     ///
     /// # Errors
     /// [`JournalError::Locked`] and [`JournalError::Lease`] where another run of the stack is in progress; the medium.
@@ -92,11 +92,11 @@ impl Journal {
                 let name = format!("{}.jsonl", header.run);
                 let mut file = directory.append_new(&name)?;
                 if let Err(error) = file.write_all(&first).and_then(|()| file.sync_all()) {
-                    // Nothing is sent, so it would be no run.
+                    // Nothing was sent, so the file must not count as a run.
                     let _ = directory.remove(Path::new(&name));
                     return Err(FileError::io("write", &path)(error).into());
                 }
-                // The name of a new file is on disk only when its directory is.
+                // A new file's name is on disk only after its directory is flushed.
                 directory.flush()?;
                 Medium::File(file, lock)
             }
@@ -120,12 +120,12 @@ impl Journal {
         Ok(Self { path, queue, writer: Some(writer), lease })
     }
 
-    /// Why it lacks something, if so.
+    /// The error that made the journal incomplete, if any.
     pub fn failure(&self) -> Option<RecordError> {
         locked(&self.queue.state).failed.clone()
     }
 
-    /// Whether its file was removed or replaced, so that the run cannot be shown, resumed or rolled back.
+    /// Whether the file was removed or replaced, so that the run cannot be shown, resumed or rolled back.
     pub fn is_removed(&self) -> bool {
         self.failure().is_some_and(|error| error.reason == REMOVED)
     }
@@ -143,7 +143,7 @@ impl Journal {
         let is_first = notified.is_some() && state.waiting.is_empty();
         state.waiting.extend(notified);
         let hurries = urgency == Urgency::Immediate && !std::mem::replace(&mut state.urgent, true);
-        // Otherwise the writer looks by itself, shortly after the first line.
+        // Otherwise the writer wakes by itself shortly after the first line.
         if before == 0 || hurries || is_first {
             self.queue.ready.notify_one();
         }
@@ -188,14 +188,14 @@ impl Drop for Journal {
         locked(&self.queue.state).ended = true;
         self.queue.ready.notify_one();
         if let Some(writer) = self.writer.take() {
-            // A writer that panicked has nothing left to wait for.
+            // A writer that panicked has nothing left to write.
             let _ = writer.join();
         }
     }
 }
 
 impl Queue {
-    /// What is to be written next, and who is notified; nothing at the end.
+    /// The next lines to write and the callers to notify; `None` at the end.
     fn next(&self) -> Option<(Vec<u8>, Vec<Notified>)> {
         let mut state = locked(&self.state);
         while state.lines.is_empty() && !state.ended {
@@ -222,7 +222,7 @@ enum Medium {
     Objects(ObjectRun),
 }
 
-/// The writer's side: whatever waits when a flush begins shares it.
+/// The writer's side: all lines that wait when a flush begins share it.
 struct LineWriter {
     medium: Medium,
     path: PathBuf,
@@ -234,7 +234,7 @@ impl LineWriter {
         while let Some((lines, waiting)) = self.queue.next() {
             let result = self.write(lines, !waiting.is_empty());
             for entry in waiting {
-                // The caller may be gone with its run.
+                // The caller may have ended with its run.
                 let _ = entry.send(result.clone());
             }
         }
@@ -245,7 +245,7 @@ impl LineWriter {
         }
     }
 
-    /// A file that somebody removed or replaced takes every line, and nobody finds it again.
+    /// Writes lines, and fails if the file was removed or replaced: such a file still accepts lines, but they are lost.
     fn write(&mut self, lines: Vec<u8>, flush: bool) -> Result<(), RecordError> {
         if let Some(error) = locked(&self.queue.state).failed.clone() {
             return Err(error);
@@ -269,10 +269,10 @@ impl LineWriter {
     }
 }
 
-/// What is wrong with a record that is no longer there.
+/// The reason for a record that no longer exists.
 const REMOVED: &str = "it was removed or replaced while the run went on";
 
-/// Whether the path leads to no file, or to one that does not grow with ours.
+/// Whether the path has no file, or one that is shorter than ours.
 fn is_removed(path: &Path, file: &File) -> bool {
     match path.metadata() {
         Ok(found) => file.metadata().is_ok_and(|ours| found.len() < ours.len()),
