@@ -1,11 +1,11 @@
-//! The service as the applier writes to it, over the client of `api`.
+//! The service as the applier uses it, over the client of `api`.
 
 use super::service::{CheckedNamespace, ObjectService, WriteTurn};
 use crate::api::{self, ApiError, CurrentState, WriteDeparture, WriteFailure, Writer, objects};
 use crate::model::{Key, LiveItem, RelatedObject, Scope, SealedSecrets};
 use crate::run::{Intent, WriteRequest};
 
-/// The service as the client shows it.
+/// The service behind the client.
 pub(super) struct HttpService<'a> {
     pub(super) writer: &'a Writer,
     pub(super) sealed: &'a SealedSecrets,
@@ -55,7 +55,7 @@ impl WriteTurn for HttpTurn<'_> {
 
     async fn send(self, write: &Intent, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
         let (key, layout) = (&write.key, self.turn.reader().layout());
-        // What is stored of a body has no secret.
+        // Stored bodies contain no secrets, so they are put back before sending.
         let unsealed = |body| self.sealed.unseal(key.kind, body);
         let request = match &write.request {
             WriteRequest::Create { body } => objects::create(layout, key, &unsealed(body.raw())),

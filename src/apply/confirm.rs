@@ -1,4 +1,4 @@
-//! What became of a write whose answer was lost or odd, given what was sent and what a GET shows. Pure.
+//! Finds the result of a write whose answer was lost or odd, from what was sent and what a GET shows. Pure.
 
 use super::decide::{self, CHANGED, CREATED, DELETED, RECREATED};
 use super::target_state::TargetState;
@@ -7,47 +7,46 @@ use crate::model::{LiveObject, Object};
 use crate::plan::{Action, BeforeImage, Conflict};
 use crate::run::{Intent, WriteRequest};
 
-/// How a write ended that did not end well.
+/// How a write failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FailedAnswer {
-    /// The service said no.
+    /// The service refused it.
     Refused,
-    /// The service broke while it worked on it: never sent again.
+    /// The service failed while it handled the write: never sent again.
     Broken,
-    /// No evidence: a gateway's word, a time-out, a cut connection, a process that was killed.
+    /// No evidence: an answer of a gateway, a time-out, a cut connection, a killed process.
     Lost,
 }
 
-/// A write in question.
+/// A write whose result is unknown.
 pub(super) struct SentWrite<'a> {
     pub(super) target: &'a TargetState<'a>,
-    /// The same change as earlier runs may have sent it, which a resume continues.
+    /// The same change as earlier runs may have sent it, if this run resumes them.
     pub(super) earlier: &'a [TargetState<'a>],
     pub(super) write: &'a Intent,
     /// How this try ended.
     pub(super) answer: FailedAnswer,
-    /// This or an earlier try of the same write may have taken effect.
+    /// Whether this or an earlier try of the same write may have taken effect.
     pub(super) may_be_made: bool,
 }
 
-/// Its result.
+/// The result of such a write.
 #[derive(Debug, Clone)]
 pub(super) enum SettledWrite {
     /// It was made.
     Done,
-    /// Live is as wanted: another client made it so.
+    /// The live object is as wanted: another client made the change.
     AlreadyDone,
-    /// The read shows the object as it was. Reads may lag, so this proves something only where no try
-    /// may have taken effect.
+    /// The read shows the old object. Reads may lag, so this is proof only if no try may have taken effect.
     NotMade,
-    /// Another client created the object with the same content, and it may be owned: the ownership
-    /// annotations are written instead.
+    /// Another client created the object with the same content and this run may own it: the ownership annotations are
+    /// written instead.
     Adopt,
-    /// Live is something else.
+    /// The live object is neither the old nor the wanted one.
     Conflict(Conflict),
 }
 
-/// What became of a write, as `now` shows it.
+/// The result of a write, as `now` shows it.
 pub(super) fn settle(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
     match (&sent.write.request, &sent.write.before) {
         (WriteRequest::Create { .. }, _) => create(sent, now),
@@ -58,7 +57,7 @@ pub(super) fn settle(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
     }
 }
 
-/// Whether the object had moved when the service refused to replace it.
+/// Whether the object has a new version since the read before a refused replace.
 pub(super) fn was_refused_after_move(sent: &SentWrite<'_>, now: &CurrentState) -> bool {
     let (Some(before), CurrentState::Object(seen)) = (&sent.write.before, now) else { return false };
     let versions = (&before.resource_version, &seen.live.resource_version);
@@ -110,22 +109,22 @@ fn delete(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> Set
 }
 
 impl SentWrite<'_> {
-    /// The object as it was before the recreate of an earlier run is there: what that run took for its delete was not made.
+    /// Whether the object from before the recreate of an earlier run still exists: its delete was not made.
     fn is_undeleted(&self, live: &LiveObject) -> bool {
         let Action::Recreate { before, .. } = &self.target.change.action else { return false };
         !self.earlier.is_empty() && live.uid == before.uid
     }
 
-    /// The service said no, and no other try may have taken effect.
+    /// Whether the service refused the write and no other try may have taken effect.
     pub(super) fn is_plainly_refused(&self) -> bool {
         self.answer == FailedAnswer::Refused && !self.may_be_made
     }
 
-    /// Live is as wanted: by this write or by that of another client.
+    /// The result if the live object is as wanted, by this write or by that of another client.
     fn made(&self, now: &Object) -> Option<SettledWrite> {
         let writers = std::iter::once(self.target).chain(self.earlier);
         let ours = writers.map(|target| target.is_by_this_run(now)).collect::<Vec<_>>();
-        // The verification reports what a service kept against our write.
+        // Removed values that the service kept do not matter here: the verification reports them.
         let is_made = || ours.contains(&Some(true)) && self.target.is_as_written(now);
         if !self.target.is_met(now) && !is_made() {
             return None;
@@ -134,7 +133,7 @@ impl SentWrite<'_> {
             true => SettledWrite::Done,
             // Without annotations a lost write and the same write of another client look alike.
             false if self.may_be_made && ours.contains(&None) => SettledWrite::Done,
-            // Ours may lie beneath: a rollback has to know.
+            // Our write may have been made before theirs, which a rollback has to know.
             false if self.may_be_made => {
                 let conflict = self.target.conflict(REWRITTEN, Some(now));
                 SettledWrite::Conflict(Conflict { ours_may_be_lost: true, ..conflict })

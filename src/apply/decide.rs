@@ -1,4 +1,4 @@
-//! What to do about one object, given the planned change and what a GET just before shows. Pure.
+//! Decides what to do about one object, from the planned change and what a GET just before shows. Pure.
 
 use super::target_state::TargetState;
 use crate::api::{CurrentObject, CurrentState};
@@ -7,13 +7,13 @@ use crate::model::{Field, Object, ReferredDelete, RelatedObject};
 use crate::plan::{Action, BeforeImage};
 use crate::run::{ChangeResult, Confirmation, ObjectBody, WriteRequest};
 
-/// A write, and the object as the GET before it saw it; a create has none.
+/// A write, and the object that the GET before it returned; a create has none.
 pub(super) type DecidedWrite = (WriteRequest, Option<BeforeImage>);
 
-/// What to send, or the result of a change of which nothing is sent.
+/// What to send, or the result of a change that sends nothing.
 type Decision = Result<DecidedWrite, ChangeResult>;
 
-/// The create of an object that was not looked at before: the service refuses a second one itself.
+/// The create of an object that was not read before: the service itself refuses a second create.
 pub(super) fn create(target: &TargetState<'_>) -> Decision {
     let Some(wanted) = &target.wanted else { return refused("nothing is wanted".to_owned()) };
     let body = match &target.change.action {
@@ -31,7 +31,7 @@ pub(super) fn create(target: &TargetState<'_>) -> Decision {
     }
 }
 
-/// The create of an object after a look at it, as a resumed run takes one.
+/// The create of an object that was read before, as in a resumed run.
 pub(super) fn create_after_read(target: &TargetState<'_>, now: &CurrentState) -> Decision {
     match now {
         CurrentState::Absent => create(target),
@@ -44,8 +44,8 @@ pub(super) fn create_after_read(target: &TargetState<'_>, now: &CurrentState) ->
     }
 }
 
-/// The result where live is as wanted: another client made it so, or a try of this run that was refused for its pace and
-/// made all the same, as by a gateway that sent it twice.
+/// The result if the live object is as wanted: another client made the change, or this run did with a try that was
+/// refused by rate limiting but took effect, for example because a gateway sent it twice.
 fn met(target: &TargetState<'_>, now: &Object) -> ChangeResult {
     match target.is_by_this_run(now) {
         Some(true) => ChangeResult::Done { confirmation: Confirmation::Unguarded, by_reading: true, adopted: false },
@@ -53,8 +53,8 @@ fn met(target: &TargetState<'_>, now: &Object) -> ChangeResult {
     }
 }
 
-/// Whether an object that another client created is what the create asked for, but for the ownership
-/// annotations, and may be owned by the rules of `--adopt`.
+/// Whether an object that another client created equals the wanted one except for the ownership annotations, and may be
+/// taken over by the rules of `--adopt`.
 pub(super) fn is_adoptable(target: &TargetState<'_>, seen: &CurrentObject) -> bool {
     let live = &seen.live;
     matches!(target.change.action, Action::Create { .. })
@@ -64,7 +64,7 @@ pub(super) fn is_adoptable(target: &TargetState<'_>, seen: &CurrentObject) -> bo
         && target.fields_met(&live.endpoint)
 }
 
-/// The object as it is with what the change writes: of a create that meets the same object its ownership annotations.
+/// The live object with the change written into it; for a create of an equal object, its ownership and hidden fields.
 fn replaced(target: &TargetState<'_>, seen: &CurrentObject) -> Decision {
     if let Some(path) = target.change.lost_secret(&seen.live) {
         return refused(format!("`{path}` may contain a secret, which no answer shows: a replace would remove it"));
@@ -75,7 +75,7 @@ fn replaced(target: &TargetState<'_>, seen: &CurrentObject) -> Decision {
     }
 }
 
-/// Why a create meets an object, with the stack that owns it.
+/// Why a create found an object, with the stack that owns it.
 pub(super) fn created_by(target: &TargetState<'_>, now: &CurrentState) -> String {
     match now.endpoint().and_then(|endpoint| target.foreign_stack(endpoint)) {
         Some(stack) => format!("{CREATED}, and owned by the stack `{stack}`"),
@@ -106,7 +106,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
         return conflict(target, RECREATED, Some(endpoint));
     }
     let moved = target.moved(&before.endpoint, endpoint);
-    // Fields that already are as wanted lack only the ownership annotations.
+    // If all fields are already as wanted, only the ownership annotations are missing.
     let only_annotations_lack = || target.fields_met(endpoint) && !moved.iter().any(Field::is_ownership_annotation);
     if !moved.is_empty() && !only_annotations_lack() {
         return conflict(target, CHANGED, Some(endpoint));
@@ -121,7 +121,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
     replaced(target, seen)
 }
 
-/// The delete of an object as `now` shows it. Its referrers are asked for only when this says send.
+/// The delete of an object as `now` shows it. Its referrers are read only if this decides to send it.
 pub(super) fn delete(target: &TargetState<'_>, before: &BeforeImage, now: &CurrentState) -> Decision {
     let seen = match now {
         CurrentState::Absent => return Err(ChangeResult::AlreadyDone),
@@ -146,8 +146,8 @@ pub(super) fn delete(target: &TargetState<'_>, before: &BeforeImage, now: &Curre
     Ok((WriteRequest::Delete { referred }, Some(BeforeImage::of(live))))
 }
 
-/// Whether a delete may be sent after a look at who refers to the object: those that the plan named were allowed by a
-/// person, others were not.
+/// Whether a delete may be sent, given the objects that refer to its object: a user allowed those that the plan named,
+/// but no others.
 pub(super) fn refer(planned: &[RelatedObject], found: Vec<RelatedObject>) -> Result<(), ChangeResult> {
     // The service spells a kind in several ways.
     let is_planned = |one: &RelatedObject| {

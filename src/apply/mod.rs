@@ -1,8 +1,7 @@
-//! Runs an approved plan: creates, then replaces and annotates, then deletes, each write with its intent
-//! on disk before it leaves, each lost or odd answer settled by a read, and a verification at the end.
-//! What to do about one object and what became of one write are decided by pure functions (`decide`,
-//! `settle`); the rest of the module only carries out what they say. [`run`] never fails: everything
-//! that goes wrong is the result of a change.
+//! Runs an approved plan in waves: creates, then replaces and annotates, then deletes. The intent of each write is on
+//! disk before the write is sent, a read settles each lost or odd answer, and a verification ends the run. Pure
+//! functions (`decide`, `confirm`) decide what to do about an object and what the result of a write is; the rest of the
+//! module only carries that out. [`run`] never fails: each error is the result of a change.
 
 mod client;
 mod confirm;
@@ -26,35 +25,33 @@ use crate::run::{Outcome, RunObserver, RunRecord, RunRecorder};
 /// Makes the changes of an approved plan.
 ///
 /// # Expected flow
-/// Creates, then replaces and annotates, then deletes; inside a phase [`ApplyOptions::concurrency`] changes at
-/// the same time. A create is one request; a replace a GET and a PUT; a delete a GET of the object,
-/// one of who refers to it, and the DELETE. Then every namespace in which something was sent is read
-/// again until nothing differs or [`ApplyOptions::poll_policy`] ends. The recorder is closed last.
+/// In each wave creates, then replaces and annotates, then deletes; inside a phase [`ApplyOptions::concurrency`]
+/// changes at the same time. A create is one request; a replace a GET and a PUT; a delete a GET of the object, a GET of
+/// its referrers, and the DELETE. Then every namespace with a write is read again until nothing differs or
+/// [`ApplyOptions::poll_policy`] ends. The recorder is closed last.
 ///
 /// # Guarantees
-/// - Every write's intent is on disk, by the recorder's word, before the write leaves. Once the
-///   recorder fails nothing more is sent.
-/// - A replace sends the object as a GET just before showed it with only the planned fields and the
-///   ownership annotations set, and the version of that GET. Where managed fields, annotations or uid are not
-///   what the plan saw, the change is refused with each field three ways, and the others go on.
-/// - No delete is sent unless every create, replace and annotate is done.
-/// - A write whose answer is lost is sent again only after a GET showed the same uid and version, a
-///   bounded number of times; never after a 500 or a refusal. A replace that was plainly refused for its
-///   version took no effect: where nothing that the plan looks at moved, it is made anew of a fresh GET,
-///   as often.
-/// - The outcome has every change of the plan, however the run ended.
+/// - The recorder confirms that a write's intent is on disk before the write is sent. Once the recorder fails nothing
+///   more is sent.
+/// - A replace sends the object that a GET just returned, with only the planned fields and the ownership annotations
+///   changed, and with its version. If managed fields, annotations or the uid differ from what the plan read, the
+///   change is refused with each field three ways, and the others continue.
+/// - A delete is sent only if every create, replace and annotate before it in its namespace is done.
+/// - A write whose answer is lost is sent again only after a GET showed the same uid and version, a bounded number of
+///   times; never after a 500 or a refusal. A replace that was certainly refused for its version took no effect: if
+///   nothing that the plan checks has changed, it is built again from a fresh GET, a bounded number of times too.
+/// - The outcome contains every change of the plan, however the run ended.
 ///
 /// # Assumptions
-/// The writer talks to the service that the plan is for. One run of a stack is in progress at a time (the
-/// journal's lock sees to it on one machine).
+/// The writer is connected to the service of the plan. Only one run of a stack is in progress at a time (the journal's
+/// lock ensures it: on one machine for a state directory, everywhere for a bucket).
 ///
 /// # Caveats
-/// A delete cannot carry a version, so what is written between its GET and its DELETE is lost. A
-/// replace is *guarded* only where the service was seen to refuse a wrong version or the
-/// configuration says that it does; elsewhere it is *versioned*.
+/// A delete cannot carry a version, so a write between its GET and its DELETE is lost. A replace is *guarded* only if
+/// the service has refused a wrong version before or the configuration says that it does; else it is *versioned*.
 ///
 /// # Errors
-/// None: they are results ([`crate::run::ChangeResult`]).
+/// None: errors are results ([`crate::run::ChangeResult`]).
 pub async fn run<R: RunRecorder, O: RunObserver>(
     approved: ApprovedPlan<'_>,
     writer: &Writer,
@@ -69,15 +66,15 @@ pub async fn run<R: RunRecorder, O: RunObserver>(
 /// Resumes a run that ended early, in a run of its own.
 ///
 /// # Expected flow
-/// What the record says is done stays done. Each write in doubt is settled by a GET: as wanted and by
-/// the earlier run, done; still with the uid and version that it had, decided afresh; anything else, a
-/// conflict. What was not sent is sent, in the order and after the checks of [`run`].
+/// A change that the record shows as done is not repeated. A GET settles each write in doubt: as wanted and written by
+/// the earlier run, it is done; with the same uid and version as before, it is decided afresh; anything else is a
+/// conflict. Unsent changes are sent, in the order and after the checks of [`run`].
 ///
 /// # Guarantees
-/// Those of [`run`]. A change that was undone since is not made twice.
+/// Those of [`run`]. A change that was made and then undone by another client is not made again.
 ///
 /// # Errors
-/// None: they are results.
+/// None: errors are results.
 pub async fn resume<R: RunRecorder, O: RunObserver>(
     record: &RunRecord,
     writer: &Writer,

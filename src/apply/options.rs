@@ -8,33 +8,33 @@ use crate::api::Timing;
 use crate::model::{Clock, RunId, SealedSecrets};
 use crate::plan::Ignore;
 
-/// How a run is made.
+/// The settings of a run.
 #[derive(Clone)]
 pub struct ApplyOptions {
     /// The run; the ownership annotations of everything that is written name it.
     pub run: RunId,
     /// Changes in flight at the same time, at least 1.
     pub concurrency: usize,
-    /// Becomes `true` when a person interrupts the run.
+    /// Becomes `true` when the user interrupts the run.
     pub stop: watch::Receiver<bool>,
-    /// The configuration says that this service checks versions.
+    /// Whether the configuration says that this service checks versions.
     pub version_checked: bool,
-    /// Fields that the configuration leaves out.
+    /// Fields that the configuration ignores.
     pub ignore: Ignore,
     /// The secrets of the definitions.
     pub sealed: SealedSecrets,
-    /// How long verification is waited for.
+    /// How long the verification polls.
     pub poll_policy: PollPolicy,
-    /// What time it is.
+    /// The source of the current time.
     pub clock: Clock,
     /// How waits are made.
     pub pace: Timing,
 }
 
-/// How long verification is waited for while differences remain.
+/// How long the verification polls while differences remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PollPolicy {
-    /// The first wait between two looks; each further one doubles it.
+    /// The first wait between two reads; each further wait is twice as long.
     pub first: Duration,
     /// All waits together.
     pub whole: Duration,

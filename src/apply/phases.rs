@@ -1,6 +1,6 @@
-//! The order of a run: its waves, inside of one creates, then replaces and annotates, then deletes; then verification.
-//! Several changes are in work at the same time. One is sent only when everything that it needs is done, a delete only
-//! when every create and replace of its namespace is that does not wait for it.
+//! The order of a run: waves, each with creates, then replaces and annotates, then deletes; then the verification.
+//! Several changes are in progress at the same time. A change is sent only when everything it needs is done; a delete
+//! only when every create and replace before it in its namespace is done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -19,11 +19,11 @@ use crate::run::{
     Verification,
 };
 
-/// Creates that are worked on for each that may be sent: while some are sent, the intents of the next
-/// reach the disk together, so that safety does not cost a flush a request.
+/// How many creates are prepared per create that may be sent: while some are sent, the intents of the next reach the
+/// disk together, so that not every request costs a flush.
 const AHEAD: usize = 3;
 
-/// Runs the plan, each change from the point that the run of a record left it at, if there is one.
+/// Runs the plan; with the record of an earlier run, each change continues where that run left it.
 pub(super) async fn run<S: ObjectService, R: RunRecorder, O: RunObserver>(
     plan: &Plan,
     record: Option<&RunRecord>,
@@ -61,7 +61,7 @@ pub(super) async fn run<S: ObjectService, R: RunRecorder, O: RunObserver>(
                 let is_of = |change: &&Change| change.action.kind().phase() == kind.phase();
                 observer.event(RunEvent::Phase { kind, count: plan.changes.iter().filter(is_of).count() });
             }
-            // Any other write leaves right after the look that it goes by, in the same turn.
+            // Any other write is sent right after the read that it relies on, in the same turn.
             let ahead = if kind == ActionKind::Create { AHEAD } else { 1 };
             let undone = if kind == ActionKind::Delete { undone(&steps) } else { BTreeMap::new() };
             let held = |change: &Change| held_by(change, &needs, &steps).or_else(|| blocked_by(change, &undone));
@@ -75,7 +75,7 @@ pub(super) async fn run<S: ObjectService, R: RunRecorder, O: RunObserver>(
         }
     }
     let interrupted = worker.is_stopped();
-    // What is found to be as wanted was looked at alone, and before the others were written.
+    // A change found already done needs no verification: its object was just read, and nothing was written.
     let any_done = steps.values().any(|step| step.result.is_done());
     let written = options.clock.now();
     let (verification, unhealthy) = match (any_done, interrupted) {
@@ -87,8 +87,8 @@ pub(super) async fn run<S: ObjectService, R: RunRecorder, O: RunObserver>(
     let look_milliseconds = milliseconds(written);
     let ended = options.clock.now().to_string();
     let closing = RunClosing { ended, verification: verification.clone(), interrupted };
-    // A closing line that cannot be written leaves a run that reads as unfinished: it can be resumed,
-    // and finds everything done. The recorder knows what it lacks.
+    // Without its closing line the run reads as unfinished: a resume finds everything done. The recorder knows its
+    // error.
     let _ = recorder.close(closing).await;
     Outcome {
         run: options.run.clone(),
@@ -127,14 +127,14 @@ async fn work<'c, S: ObjectService, R: RunRecorder, O: RunObserver>(
         (step.started, step.ended) = (Some(started), Some(worker.options.clock.now()));
     }
     worker.record(&step).await;
-    // What an earlier run did was reported then.
+    // Changes of an earlier run were reported by that run.
     if over.is_none() {
         worker.observer.event(RunEvent::Finished { step: &step, took: worker.options.clock.since(started) });
     }
     (change, step)
 }
 
-/// The change before this one that was not made and that it needs, if so.
+/// Why a change may not be sent, if an earlier change that it needs was not made.
 fn held_by(
     change: &Change,
     needs: &BTreeMap<&Key, BTreeSet<&Key>>,
@@ -151,7 +151,7 @@ fn undone<'k>(steps: &BTreeMap<&'k Key, ChangeStep>) -> BTreeMap<&'k Namespace, 
     counted(undone.map(|(key, _)| &key.namespace))
 }
 
-/// Why a delete may not be sent, if so, by what of its namespace was not made.
+/// Why a delete may not be sent, if earlier changes of its namespace were not made.
 fn blocked_by(change: &Change, undone: &BTreeMap<&Namespace, usize>) -> Option<String> {
     let namespace = &change.key.namespace;
     undone.get(namespace).map(|count| match count {

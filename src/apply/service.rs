@@ -1,4 +1,4 @@
-//! What a run needs of the service, as traits. The client implements them, and so does the fake of the tests.
+//! What a run needs from the service, as traits, implemented by the client and by the fake service of the tests.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -7,18 +7,17 @@ use crate::api::{ApiError, CurrentState, WriteDeparture, WriteFailure};
 use crate::model::{Key, LiveItem, RelatedObject, Scope};
 use crate::run::Intent;
 
-/// What a run needs of the service. The client is one; the tests of this module have another, whose
-/// faults come where they are wanted.
+/// What a run needs from the service.
 pub(super) trait ObjectService: Sync {
     /// One try of one write.
     type Turn<'a>: WriteTurn
     where
         Self: 'a;
 
-    /// Waits until so many reads and a write may leave.
+    /// Waits until this number of reads and one write may be sent.
     fn turn(&self, reads: u32) -> impl Future<Output = Self::Turn<'_>> + Send;
 
-    /// Whether a write could leave now.
+    /// Whether a write could be sent now.
     fn has_room(&self) -> bool;
 
     /// A request id that no other request has.
@@ -35,13 +34,13 @@ pub(super) trait ObjectService: Sync {
     fn requests(&self) -> u64;
 }
 
-/// What is read of an object and the write that goes by it. The write consumes the turn, so that it is never sent
-/// again without a new one.
+/// The reads of an object and the write that relies on them. Sending consumes the turn, so that a write is never
+/// repeated without a new one.
 pub(super) trait WriteTurn: Send + Sync {
-    /// What is there now.
+    /// Reads the current state of an object.
     fn read(&self, key: &Key) -> impl Future<Output = Result<CurrentState, ApiError>> + Send;
 
-    /// Who refers to it.
+    /// Reads the objects that refer to an object.
     fn referrers(&self, key: &Key) -> impl Future<Output = Result<Vec<RelatedObject>, ApiError>> + Send;
 
     /// Sends a write.
@@ -52,6 +51,6 @@ pub(super) trait WriteTurn: Send + Sync {
     ) -> impl Future<Output = Result<(), WriteFailure>> + Send;
 }
 
-/// What the check returned for each item of a list, and which of them the service reports as failed, with its words; or why
-/// nothing may be concluded from the list.
+/// The check's result for each item of a list, and the service's error for each object that it reports as failed; or
+/// why the list cannot be used.
 pub(super) type CheckedNamespace<T> = Result<(BTreeMap<Key, T>, BTreeMap<Key, String>), String>;

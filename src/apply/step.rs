@@ -1,9 +1,9 @@
 //! One change of a run: take a turn, look, decide, record the intent, and send, until it has its result. The decisions are
 //! those of `decide` and `confirm`; this file only carries them out.
 //!
-//! Each try of a write begins with a look at its object, in a turn that its write consumes; a create that was never sent
-//! needs none, because the service refuses a second one. The last thing before a write leaves is its clearance. A recreate is
-//! a delete and then a create; each look shows which of them is left.
+//! Each try of a write begins with a look, which reads its object in a turn that the write consumes; a create that was
+//! never sent needs none, because the service refuses a second one. The clearance is checked last before a write is
+//! sent. A recreate is a delete and then a create; each look shows which of them remains to be done.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,24 +24,24 @@ use crate::run::{
     WriteRequest,
 };
 
-/// Times that one write is sent at most.
+/// How often one write is sent at most.
 const MOST_TRIES: u32 = 4;
-/// The wait before a write is sent again; each further one doubles it.
+/// The wait before a write is sent again; each further wait is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// Further reads of an object whose write may have taken effect although it cannot be seen.
+/// Further reads of an object whose write may have taken effect although no read shows it.
 const MOST_REREADS: u32 = 3;
-/// For how long a write may go by its look. The intent is stored meanwhile, and a connection may have to be opened.
+/// How long a write may rely on its look. Meanwhile the intent is stored, and a connection may have to be opened.
 const LOOK_LASTS: Duration = Duration::from_secs(3);
-/// Looks that grow too old before their write leaves.
+/// How many looks may get too old before their write is sent.
 const MOST_OLD_LOOKS: u32 = 4;
-/// Looks at an object that is to be created again and is still going; about 16 s with the waits between them.
+/// Looks at an object whose delete takes time before a recreate; about 16 s with the waits between them.
 const MOST_GOING_LOOKS: u32 = 7;
 
 /// Why nothing more is sent.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
 const NO_JOURNAL: &str = "the journal could not be written, so nothing more is sent";
 
-/// What became of a recreate whose create was not made, by the last look.
+/// The state of a recreate whose create was not made, by the last look.
 const DELETED: &str = "deleted, and not created again";
 const STILL_THERE: &str = "its delete was confirmed, and it is still there";
 
@@ -54,7 +54,7 @@ pub(super) struct Worker<'a, S, R, O> {
     pub(super) recorder: &'a R,
     pub(super) observer: &'a O,
     pub(super) options: &'a ApplyOptions,
-    /// This service answered a version mismatch.
+    /// This service has refused a wrong version.
     pub(super) checks_versions: AtomicBool,
     /// The journal failed: nothing more is sent.
     pub(super) journal_failed: AtomicBool,
@@ -65,60 +65,60 @@ struct Progress<'a> {
     target: &'a TargetState<'a>,
     /// The same change as earlier runs may have sent it.
     earlier: &'a [TargetState<'a>],
-    /// The last write that was sent and did not end well, by this run or an earlier one.
+    /// The last write of this run or an earlier one that was sent and failed.
     tried: Option<TriedWrite>,
     /// A write may have taken effect.
     may_be_made: bool,
-    /// A create was never sent: there is nothing to look at.
+    /// The change is a create that was never sent: there is nothing to read.
     is_new: bool,
     /// Writes of this run that were sent.
     sent: u32,
-    /// Refusals for pace and connections that failed.
+    /// Tries refused by rate limiting and failed connections.
     refused: AttemptHistory,
-    /// Stored, and not sent yet.
+    /// The intent that is stored but not sent yet.
     stored: Option<Intent>,
     old_looks: u32,
-    /// The delete of a recreate is made: what is said where the create is not.
+    /// Set once the delete of a recreate is made: the message if the create is not.
     half: Option<&'static str>,
     going_looks: u32,
     /// How the last try ended.
     last: String,
-    /// The ids of its writes and of a read that failed.
+    /// The request ids of the writes and of a failed read.
     requests: &'a mut Vec<String>,
 }
 
-/// A write that was sent and did not end well.
+/// A write that was sent and failed.
 struct TriedWrite {
     write: Intent,
-    /// Its answer; nothing where an earlier run had it.
+    /// Its error; `None` if an earlier run sent it.
     error: Option<ApiError>,
     answer: FailedAnswer,
-    /// Nothing was read of the object since.
+    /// The object was not read since.
     is_unread: bool,
     /// The wait before it is sent again is over.
     has_waited: bool,
     rereads: u32,
 }
 
-/// A look at an object, and the write that goes by it.
+/// A look at an object, and the write that relies on it.
 struct Look<T> {
     turn: T,
-    /// From when it counts.
+    /// The time from which its age counts.
     at: Timestamp,
     write: DecidedWrite,
 }
 
 /// What follows a part of the work.
 enum NextStep {
-    /// Nothing: this became of it.
+    /// Nothing: the change has this result.
     Over(ChangeResult),
     /// Another look, after a wait.
     Again(Duration),
 }
 
-/// Why a write may not leave.
+/// Why a write may not be sent.
 enum Uncleared<E> {
-    /// The run ends.
+    /// The run stops.
     Halted(&'static str),
     /// The recorder does not permit it.
     Forbidden(E),
@@ -139,7 +139,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         self.is_stopped().then_some(INTERRUPTED)
     }
 
-    /// Why a write that goes by the look at this time may not leave now, if so.
+    /// Why a write that relies on the look of this time may not be sent now, if so.
     fn uncleared(&self, looked: Option<Timestamp>) -> Option<Uncleared<R::Error>> {
         if let Some(reason) = self.halted() {
             return Some(Uncleared::Halted(reason));
@@ -148,19 +148,19 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             return Some(Uncleared::Forbidden(error));
         }
         let age = self.options.clock.now().duration_since(looked?);
-        // A clock that was set back gives no answer.
+        // If the clock was set back, the age is unknown and the look counts as old.
         let is_fresh = Duration::try_from(age).is_ok_and(|age| age <= LOOK_LASTS);
         (!is_fresh).then_some(Uncleared::Old)
     }
 
-    /// Stores the result of a change. A result that cannot be kept stays in doubt in the journal.
+    /// Stores the result of a change. If that fails, the write stays in doubt in the journal.
     pub(super) async fn record(&self, step: &ChangeStep) {
         if self.recorder.outcome(step).await.is_err() {
             self.journal_failed.store(true, Ordering::Relaxed);
         }
     }
 
-    /// The result of `work`, or nothing where a person interrupts the run first.
+    /// The result of `work`, or `None` if the user interrupts the run first.
     async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut stop = self.options.stop.clone();
         tokio::select! {
@@ -170,7 +170,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         }
     }
 
-    /// Makes one change and returns its result; `requests` receives the ids of its writes and of a read that failed.
+    /// Makes one change and returns its result; the ids of its writes and of a failed read are added to `requests`.
     pub(super) async fn make(
         &self,
         change: &Change,
@@ -200,7 +200,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             earlier: &others,
             tried: intent.map(|intent| TriedWrite::of_earlier_run(intent.clone())),
             may_be_made: intent.is_some(),
-            // What an earlier run tried is looked at first, a create too.
+            // A change that an earlier run tried is read first, even a create.
             is_new: earlier.is_none() && matches!(change.action, Action::Create { .. }),
             sent: 0,
             refused: AttemptHistory::default(),
@@ -227,7 +227,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
 
     /// One try: a look and what follows from it, which can be a write.
     async fn attempt(&self, progress: &mut Progress<'_>) -> NextStep {
-        // What was sent is read, however the run ends.
+        // A write that was sent is always followed by a read, even if the run is stopped.
         let is_unread = progress.tried.as_ref().is_some_and(|tried| tried.is_unread);
         if let Some(reason) = self.halted().filter(|_| !is_unread) {
             return progress.unsent(reason);
@@ -237,7 +237,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         attempt.await.unwrap_or_else(|next| next)
     }
 
-    /// A create that was never sent. Its intent is stored before its turn: nothing is read in it.
+    /// Sends a create for the first time. Its intent is stored before the turn, because the turn contains no read.
     async fn create(&self, progress: &mut Progress<'_>) -> Result<NextStep, NextStep> {
         let urgency = if self.service.has_room() { Urgency::Immediate } else { Urgency::Batched };
         let intent = self.store(progress, decide::create(progress.target)?, urgency).await?;
@@ -255,7 +255,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         Ok(self.send(progress, intent, look.turn, Some(look.at)).await)
     }
 
-    /// Looks at the object in a turn of its own: first what became of a write that was tried, then what to send.
+    /// Reads the object in a new turn, settles a write that was tried before, then decides what to send.
     async fn look(&self, progress: &mut Progress<'_>) -> Result<Look<S::Turn<'_>>, NextStep> {
         let Change { key, action, .. } = progress.target.change;
         let turn = self.service.turn(if matches!(action, Action::Delete { .. }) { 2 } else { 1 }).await;
@@ -265,7 +265,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         progress.tried.iter_mut().for_each(|tried| tried.is_unread = false);
         let is_there = matches!((action, &now), (Action::Recreate { before, .. }, CurrentState::Object(seen))
             if seen.live.uid == before.uid);
-        // What a confirmed delete is about is never deleted again: such a read lags, or the delete takes time.
+        // After its confirmed delete an object is never deleted again: this read lags, or the delete takes time.
         if progress.half.is_some() && is_there {
             return Err(self.wait_until_gone(progress));
         }
@@ -278,7 +278,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             }
             Action::Delete { before, referrers } => self.delete(progress, (before, referrers), (&now, &turn)).await?,
             Action::Recreate { before, .. } => match &now {
-                // The object as it was is there.
+                // The old object is still there.
                 CurrentState::Object(seen) if is_there => match seen.live.deleting {
                     true => return Err(self.wait_until_gone(progress)),
                     false => self.delete(progress, (before, &[]), (&now, &turn)).await?,
@@ -288,8 +288,8 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 }
             },
         };
-        // The service itself refuses a second create, and a replace of another version. An answer to anything else can be as
-        // old as its request.
+        // The service itself refuses a second create, and a replace of another version. The state read for any other
+        // write may be as old as the request.
         let is_guarded = match &write {
             (WriteRequest::Create { .. }, _) => true,
             (WriteRequest::Replace { .. }, Some(before)) => before.resource_version.is_some(),
@@ -298,7 +298,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         Ok(Look { turn, at: if is_guarded { answered } else { asked }, write })
     }
 
-    /// The delete of an object to which nothing refers but what was named.
+    /// The delete of an object to which only the named objects refer.
     async fn delete(
         &self,
         progress: &mut Progress<'_>,
@@ -321,7 +321,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         self.wait(&progress.target.change.key, progress.sent, progress.going_looks, GOING)
     }
 
-    /// The intent of a write, stored. One that was stored and not sent is used where it says the same.
+    /// Stores the intent of a write. An equal intent that was stored but not sent is used again.
     async fn store(
         &self,
         progress: &mut Progress<'_>,
@@ -333,7 +333,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             return Ok(stored);
         }
         let Change { key, action, .. } = progress.target.change;
-        // A create that meets the same object without an owner only takes ownership of it.
+        // A create that finds an equal object without an owner only takes ownership of it.
         let action = match (action.kind(), &request) {
             (ActionKind::Create, WriteRequest::Replace { .. }) => ActionKind::Annotate,
             (kind, _) => kind,
@@ -346,7 +346,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         }
     }
 
-    /// Sends a write that goes by the look at this time. It is cleared when nothing is left to wait for.
+    /// Sends a write that relies on the look of this time. Its clearance is checked after all waits.
     async fn send(
         &self,
         progress: &mut Progress<'_>,
@@ -395,7 +395,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         }
     }
 
-    /// What becomes of a write that the recorder does not permit; nothing more is sent.
+    /// The result of a write that the recorder does not permit; nothing more is sent.
     fn forbidden(&self, progress: &Progress<'_>, error: &R::Error) -> NextStep {
         self.journal_failed.store(true, Ordering::Relaxed);
         let reason = match progress.may_be_made {
@@ -405,7 +405,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         NextStep::Over(ChangeResult::Failed { reason })
     }
 
-    /// What became of the write that was tried; nothing where another one may be sent.
+    /// Settles the write that was tried: its result is the `Err`; `Ok` means that another write may be sent.
     async fn settle(
         &self,
         progress: &mut Progress<'_>,
@@ -428,17 +428,17 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 progress.deleted();
                 return Ok(());
             }
-            // A delete that was refused and whose object is gone was made by another client.
+            // If the delete was refused and the object is gone, another client deleted it.
             SettledWrite::Done if is_plainly_refused && matches!(write.request, WriteRequest::Delete { .. }) => {
                 ChangeResult::AlreadyDone
             }
             SettledWrite::Done => self.done(target, write, true),
             SettledWrite::AlreadyDone => ChangeResult::AlreadyDone,
-            // At once, before it moves again.
+            // Without a wait, before the object changes again.
             SettledWrite::Adopt => return Ok(()),
             SettledWrite::Conflict(_) if is_plainly_refused && has_moved && has_tries => return Ok(()),
             SettledWrite::Conflict(conflict) => ChangeResult::Conflict(conflict),
-            // One whose answer was lost may be sent again, now that it is known not to have been made.
+            // A write whose answer was lost may be sent again, because it was not made.
             SettledWrite::NotMade if *answer == FailedAnswer::Lost => {
                 if tried.has_waited && has_tries {
                     return Ok(());
@@ -449,8 +449,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 }
                 ChangeResult::InDoubt { reason: format!("{last}; it was sent {MOST_TRIES} times") }
             }
-            // A try may have taken effect, and the read may lag: the refusal of a second try would even
-            // be evidence of it.
+            // A try may have taken effect, and the read may lag: a refused second try may even be a sign of that.
             SettledWrite::NotMade if may_be_made => {
                 if tried.rereads < MOST_REREADS && self.halted().is_none() {
                     tried.rereads += 1;
@@ -475,9 +474,9 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         ChangeResult::Done { confirmation: self.confirmation(write), by_reading, adopted }
     }
 
-    /// How safe a write is.
+    /// How well a write was protected against concurrent writes.
     fn confirmation(&self, write: &Intent) -> Confirmation {
-        // A replace carries the version of the look before it, where that had one.
+        // A replace carries the version that its look read, if there was one.
         let version = write.before.as_ref().and_then(|before| before.resource_version.as_ref());
         match (&write.request, version) {
             (WriteRequest::Replace { .. }, Some(_)) => {
@@ -493,7 +492,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
 }
 
 impl Progress<'_> {
-    /// What becomes of a change of which nothing more may be sent.
+    /// The result of a change when nothing more may be sent.
     fn unsent(&self, reason: &str) -> NextStep {
         NextStep::Over(match self.may_be_made {
             false => ChangeResult::Skipped { reason: reason.to_owned() },
@@ -501,12 +500,12 @@ impl Progress<'_> {
         })
     }
 
-    /// The delete of a recreate is made: the create is left, of which nothing was sent.
+    /// Notes that the delete of a recreate is made: its create remains, and was not sent yet.
     fn deleted(&mut self) {
         (self.half, self.may_be_made, self.sent, self.tried) = (Some(DELETED), false, 0, None);
     }
 
-    /// What becomes of a change whose object cannot be read.
+    /// What follows if the object of a change cannot be read.
     fn unread(&mut self, unread: ApiError) -> NextStep {
         self.requests.extend(unread.request_id.clone());
         let reason = match self.tried.as_ref().and_then(|tried| tried.error.as_ref()) {
@@ -516,7 +515,7 @@ impl Progress<'_> {
         NextStep::Over(ChangeResult::Failed { reason })
     }
 
-    /// The look of a write was too old when it was about to leave.
+    /// What follows if the look of a write is too old to send it.
     fn look_again(&mut self, intent: Intent) -> NextStep {
         self.old_looks += 1;
         if self.old_looks < MOST_OLD_LOOKS {
@@ -528,7 +527,7 @@ impl Progress<'_> {
         NextStep::Over(ChangeResult::Failed { reason })
     }
 
-    /// What follows a write that did not end well, and is not simply sent again.
+    /// What follows a failed write that is not simply sent again.
     fn failed(&mut self, write: Intent, error: ApiError) -> NextStep {
         let answer = match error.certainty() {
             Certainty::NotSent if !self.may_be_made => {
@@ -551,13 +550,13 @@ impl Progress<'_> {
 }
 
 impl TriedWrite {
-    /// What an earlier run was about to send, or sent.
+    /// The last intent of an earlier run, which may have been sent.
     fn of_earlier_run(write: Intent) -> Self {
         let answer = FailedAnswer::Lost;
         Self { write, error: None, answer, is_unread: false, has_waited: true, rereads: 0 }
     }
 
-    /// Whether its refusal can be one of the version (API.md: which of the two is not known).
+    /// Whether it may have been refused for its version (API.md: it is unknown whether the status is 409 or 412).
     fn is_about_version(&self) -> bool {
         self.error.as_ref().is_some_and(|error| matches!(error.status(), Some(409 | 412)))
     }
@@ -585,7 +584,7 @@ fn is_half(change: &Change, write: &Intent) -> bool {
     matches!((&change.action, &write.request), (Action::Recreate { .. }, WriteRequest::Delete { .. }))
 }
 
-/// The result of a recreate whose delete was made: without the create it is in doubt, so that a resume finishes it.
+/// The result of a recreate whose delete was made: in doubt unless its create is made, so that a resume finishes it.
 fn half_made(result: ChangeResult, half: &str) -> ChangeResult {
     match undecided(result, true) {
         ChangeResult::InDoubt { reason } => ChangeResult::InDoubt { reason: format!("{half}: {reason}") },
@@ -596,7 +595,7 @@ fn half_made(result: ChangeResult, half: &str) -> ChangeResult {
     }
 }
 
-/// `result`, unless it says that nothing was made of a write that may have been.
+/// `result`, changed to one in doubt if it denies a write that may have been made.
 fn undecided(result: ChangeResult, may_be_made: bool) -> ChangeResult {
     if !may_be_made || result.may_have_taken_effect() {
         return result;

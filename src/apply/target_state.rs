@@ -7,13 +7,13 @@ use crate::diff::{self, CompareOptions};
 use crate::model::{Field, Json, LiveObject, Object, Ownership, RunId};
 use crate::plan::{Action, ActionKind, BeforeImage, Change, Conflict, foreign_stack};
 
-/// What one change wants of one object in one run.
+/// The target state of one object, for one change in one run.
 pub(super) struct TargetState<'a> {
     pub(super) change: &'a Change,
     run: &'a RunId,
-    /// Fields that the configuration leaves out.
+    /// Fields that the configuration ignores.
     ignored: Vec<Field>,
-    /// The endpoint as it should be afterwards, ownership annotations included; nothing for a delete.
+    /// The object as it should be afterwards, ownership annotations included; `None` for a delete.
     pub(super) wanted: Option<Object>,
 }
 
@@ -21,7 +21,7 @@ impl<'a> TargetState<'a> {
     /// The target state of `change` in `run`.
     ///
     /// # Errors
-    /// The wanted fields do not make an endpoint: the plan file was written by hand.
+    /// The wanted fields do not form an object: the plan file was written by hand.
     pub(super) fn new(change: &'a Change, run: &'a RunId, ignored: Vec<Field>) -> Result<Self, String> {
         let base = (change.action.kind() != ActionKind::Delete).then(|| change.action.object());
         let wanted = base.map(|base| change.applied_to(base, run)).transpose();
@@ -29,10 +29,11 @@ impl<'a> TargetState<'a> {
         Ok(Self { change, run, ignored, wanted })
     }
 
-    /// Sets the wanted fields and the ownership annotations in a whole object, and nothing else.
+    /// Sets the wanted fields and the ownership annotations in a whole object, and changes nothing else.
     pub(super) fn set(&self, object: &mut Json) {
         if let Action::Create { wanted } = &self.change.action {
-            // The object is there already as far as answers show it, and a replace resets what it leaves out.
+            // The object exists with the wanted visible fields. A replace resets what it omits, so hidden fields are
+            // set too.
             for (unit, value) in wanted.spec.units().filter(|(unit, value)| wanted.spec.has_hidden(unit, value)) {
                 Field::of_unit(unit).set(self.change.key.kind, object, &Json::Null, &value);
             }
@@ -51,24 +52,24 @@ impl<'a> TargetState<'a> {
         }
     }
 
-    /// The managed fields, the ownership annotations among them, in which `now` is not what `before` was.
+    /// The managed fields, including ownership annotations, that differ between `before` and `now`.
     pub(super) fn moved(&self, before: &Object, now: &Object) -> BTreeSet<Field> {
         self.differing(before, now, &self.ignored)
     }
 
-    /// Whether there are any with the fields that the configuration leaves out and the annotations of others: a delete takes
-    /// them with the object.
+    /// Like [`Self::moved`], but also with ignored fields and annotations of others: a delete removes them with the
+    /// object.
     pub(super) fn is_edited(&self, before: &Object, now: &Object) -> bool {
         before.annotations != now.annotations || !self.differing(before, now, &[]).is_empty()
     }
 
     fn differing(&self, before: &Object, now: &Object, ignored: &[Field]) -> BTreeSet<Field> {
-        // Nearly always it is untouched.
+        // Nearly every object is unchanged.
         if before == now {
             return BTreeSet::new();
         }
         let [one, other] = [Some(before), self.wanted.as_ref()].map(|endpoint| Ownership::read(&endpoint?.annotations));
-        // The other annotations that a definition names are named by one of the two.
+        // Other annotations count if the change or one of the two ownerships names them.
         let names = |field: &Field| self.change.names(field);
         let mut fields = BTreeSet::new();
         for ownership in std::iter::once(&one).chain((other != one).then_some(&other)) {
@@ -78,14 +79,13 @@ impl<'a> TargetState<'a> {
         fields
     }
 
-    /// Whether `now` is as this change wants it, ownership annotations included; the run that they name does
-    /// not matter.
+    /// Whether `now` is as this change wants it, ownership annotations included except for the run that they name.
     pub(super) fn is_met(&self, now: &Object) -> bool {
         (self.is_as_written(now) && self.kept(now).next().is_none())
             || (self.fields_met(now) && self.ownership_met(now))
     }
 
-    /// Whether `now` has all that this change writes, whatever else it has.
+    /// Whether `now` has everything that this change writes, and possibly more.
     pub(super) fn is_as_written(&self, now: &Object) -> bool {
         self.wanted.as_ref().is_some_and(|wanted| diff::is_as_written(now, wanted))
     }
@@ -119,14 +119,14 @@ impl<'a> TargetState<'a> {
         }
     }
 
-    /// Whether something is still applied that this change removes and no answer shows.
+    /// Whether a hidden field that this change removes is still applied.
     fn has_unseen(&self, now: &Ownership) -> bool {
         let mut removed = self.change.fields().iter().filter(|change| change.is_unseen()).map(|change| &change.field);
         now.applied.as_ref().is_some_and(|applied| removed.any(|field| applied.has_hidden(field)))
     }
 
-    /// Whether `now` carries exactly the ownership annotations that this write carries, its run included.
-    /// `None` where the write carries none that could decide it.
+    /// Whether `now` has exactly the ownership annotations of this write, run included. `None` if the write has no
+    /// annotation that could show it.
     pub(super) fn is_by_this_run(&self, now: &Object) -> Option<bool> {
         let by_run = |text: &str| text.split(' ').nth(1) == Some(self.run.as_str());
         let mut telling = self
@@ -138,8 +138,8 @@ impl<'a> TargetState<'a> {
         Some(telling.all(|(field, value)| field.value(now) == Json::from(value)))
     }
 
-    /// The stack that owns `now`, where that is another one than the change's own. Annotations that were
-    /// copied from another object say nothing.
+    /// The stack that owns `now`, if it is not the stack of the change. Annotations copied from another object do not
+    /// count.
     pub(super) fn foreign_stack<'o>(&self, now: &'o Object) -> Option<&'o str> {
         foreign_stack(now, self.change.ownership.as_ref().and_then(|ownership| ownership.stack.as_deref()))
     }
@@ -153,7 +153,7 @@ impl<'a> TargetState<'a> {
             (None, Some(now), Some(wanted)) => fields.extend(self.moved(wanted, now)),
             _ => {}
         }
-        // Reports show no ownership annotation among the fields.
+        // Reports leave ownership annotations out of the fields, so the reason names a new owner.
         let owner = now.and_then(|now| self.foreign_stack(now));
         let new = owner.filter(|owner| before.is_some_and(|before| self.foreign_stack(before) != Some(*owner)));
         let owned = new.map(|owner| format!(", and owned by the stack `{owner}`")).unwrap_or_default();
@@ -164,7 +164,7 @@ impl<'a> TargetState<'a> {
     pub(super) fn is_untouched(&self, before: &BeforeImage, now: &LiveObject) -> bool {
         let same_version = match (&before.resource_version, &now.resource_version) {
             (Some(before), Some(now)) => before == now,
-            // A service without versions: the time of the last change decides.
+            // A service without versions: the time of the last change and the fields decide.
             _ => {
                 before.modified == BeforeImage::of(now).modified
                     && self.moved(&before.endpoint, &now.endpoint).is_empty()

@@ -1,5 +1,5 @@
-//! The verification: reads what was applied until nothing differs or the poll policy ends. It catches what
-//! the service drops with a good answer, reads that lag, deletes that take their time.
+//! The verification: reads applied objects until nothing differs or the poll policy ends. It finds what the service
+//! drops while it answers with success, reads that lag, and deletes that take time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::model::{Field, Key, LiveItem, Scope, gathered};
 use crate::plan::{Action, Change, Plan};
 use crate::run::{ChangeStep, RunEvent, RunObserver, Verification};
 
-/// Looks until what was applied is there; also the applied endpoints that the service reports as failed.
+/// Reads until every applied change shows, and returns the applied objects that the service reports as failed.
 pub(super) async fn verify<S: ObjectService, O: RunObserver>(
     plan: &Plan,
     steps: &BTreeMap<&Key, ChangeStep>,
@@ -50,8 +50,8 @@ pub(super) async fn verify<S: ObjectService, O: RunObserver>(
     (verification, unhealthy)
 }
 
-/// One look at everything that is left, with what is left after it; `failed` has the newest word on
-/// each endpoint's health.
+/// Reads the objects of all remaining changes once and returns those that still differ; `failed` gets the latest health
+/// error of each object.
 async fn again<'p, S: ObjectService>(
     left: Vec<(&'p Change, Vec<Field>)>,
     failed: &mut BTreeMap<Key, String>,
@@ -90,7 +90,7 @@ async fn again<'p, S: ObjectService>(
     (still, unread)
 }
 
-/// The fields in which an applied change is not there; nothing where it is.
+/// The fields in which an applied change does not show; `None` if it is complete.
 fn differs(change: &Change, item: Option<&LiveItem>, options: &ApplyOptions) -> Option<Vec<Field>> {
     let live = match item {
         Some(LiveItem::Object(live)) => Some(live),
@@ -111,7 +111,7 @@ fn differs(change: &Change, item: Option<&LiveItem>, options: &ApplyOptions) -> 
     }
     let mut fields = target.wanted.as_ref().map(|wanted| target.moved(wanted, &live.endpoint)).unwrap_or_default();
     if fields.len() > 1 {
-        // The ownership annotations also differ by the run alone.
+        // Ownership annotations that differ only by their run are not reported beside other fields.
         fields.retain(|field| !target.is_only_run(field, &live.endpoint));
     }
     Some(fields.into_iter().collect())
