@@ -1,5 +1,5 @@
-//! A bucket whose requests run on a thread of their own, so that a lock is renewed whatever the rest of the program
-//! does. Its functions wait for their answer, as those of a directory do.
+//! A bucket whose requests run on a thread of their own, so that its lock is renewed even while the program is busy.
+//! Its functions block until the answer, like those of a directory.
 
 use std::future::Future;
 use std::sync::{Arc, mpsc};
@@ -31,11 +31,11 @@ struct Worker {
 }
 
 impl Bucket {
-    /// The bucket at `location`. `variables` are those of the process: credentials and endpoints of the object store are
-    /// in them, by the names that its own tools use; `proxies` are those of the environment. Nothing is sent.
+    /// The bucket at `location`. `variables` are those of the process: credentials and endpoints, by the names that the
+    /// store's own tools use. `proxies` are those of the environment. Nothing is sent.
     ///
     /// # Errors
-    /// A variable that is not valid.
+    /// A variable has an invalid value.
     pub fn open<'v>(
         location: &Location,
         variables: impl IntoIterator<Item = (&'v str, &'v str)>,
@@ -45,10 +45,10 @@ impl Bucket {
         Self::new(store, &location.prefix, location.to_string(), secrets)
     }
 
-    /// The objects below `prefix` of any store; `address` is how messages name it.
+    /// The objects below `prefix` of any store; messages name it by `address`.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The thread cannot be started.
     pub(crate) fn new(
         store: Arc<dyn ObjectStore>,
         prefix: &str,
@@ -80,7 +80,7 @@ impl Bucket {
         let (answer, answered) = mpsc::sync_channel(1);
         let request = request(Arc::clone(&self.objects));
         self.worker.handle.spawn(async move {
-            // The caller waits for it.
+            // The caller waits below, so the send succeeds.
             let _ = answer.send(request.await);
         });
         let ended = || StateError::new("reach", self.address(), "its thread has ended");
@@ -95,7 +95,7 @@ impl Bucket {
         self.worker.handle.spawn(task(Arc::clone(&self.objects))).abort_handle()
     }
 
-    /// An object, or nothing where it is not there.
+    /// An object, or `None` if it does not exist.
     ///
     /// # Errors
     /// The store did not answer, or refused.
@@ -104,7 +104,7 @@ impl Bucket {
         self.wait(|objects| async move { objects.read(&name).await })
     }
 
-    /// Several objects, in the order of their names, each or why it is refused.
+    /// Several objects, in the order of `names`, each with the store's refusal in its place.
     ///
     /// # Errors
     /// The store did not answer.
@@ -112,20 +112,20 @@ impl Bucket {
         self.wait(|objects| async move { objects.read_many(names).await })
     }
 
-    /// Writes an object over its version `over`, or where nothing is; nothing where something else is there. One with this
-    /// very content counts as written.
+    /// Writes an object over its version `over`, or creates it; `None` if the store has another version. An object with
+    /// exactly this content counts as written.
     ///
     /// # Errors
-    /// The store did not answer, or refused: the object may be there or not.
+    /// The store did not answer, or refused: the object may be written or not.
     pub fn write(&self, name: &str, bytes: impl Into<Bytes>, over: Option<&Tag>) -> Result<Option<Tag>, StateError> {
         let (name, bytes, over) = (name.to_owned(), bytes.into(), over.cloned());
         self.wait(|objects| async move { objects.write(&name, &bytes, over.as_ref()).await })
     }
 
-    /// Removes objects; what is not there is as wanted.
+    /// Removes objects; missing ones are not an error.
     ///
     /// # Errors
-    /// The store did not answer, or refused: some may be left.
+    /// The store did not answer, or refused: some may remain.
     pub fn remove(&self, names: Vec<String>) -> Result<(), StateError> {
         self.wait(|objects| async move { objects.remove(names).await })
     }
@@ -139,10 +139,10 @@ impl Bucket {
         self.wait(|objects| async move { objects.names(&folder).await })
     }
 
-    /// Checks that the store refuses what a condition excludes: without that, no lock is safe.
+    /// Checks that the store refuses writes whose condition fails: without that, no lock is safe.
     ///
     /// # Errors
-    /// It does not, or it did not answer.
+    /// The store ignores conditions, or did not answer.
     pub fn check_conditions(&self) -> Result<(), StateError> {
         self.wait(|objects| async move { objects.check_conditions().await })
     }

@@ -1,5 +1,5 @@
-//! The connection to an object store: which variables choose endpoint and credentials, and the HTTP client under it, which
-//! has the same TLS as the rest of the program. Plain HTTP is used only where the caller's variables ask for it.
+//! The connection to an object store: the variables for endpoint and credentials, and an HTTP client with the TLS of
+//! the rest of the program. Plain HTTP is used only for a server on this machine or if a variable asks for it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ use super::error::{PROXIED, StateError, TooLong};
 use super::location::{Location, Provider};
 
 const CONNECT: Duration = Duration::from_secs(5);
-/// A whole request: the largest object is the plan of a run.
+/// The time for a whole request: the largest object is the plan of a run.
 const TOTAL: Duration = Duration::from_mins(1);
 /// The largest object that is read, in bytes: a writer to the bucket must not exhaust the memory of a runner.
 const LARGEST: usize = 1024 * 1024 * 1024;
-/// The longest other answer: a page of a list, which has at most 1000 names, or why a request failed.
+/// The longest other answer, in bytes: a page of a list with at most 1000 names, or an error.
 const LONGEST: usize = 16 * 1024 * 1024;
-/// What the names of variables, headers and parameters contain whose values no message shows.
+/// Words in the names of variables, headers and parameters whose values no message may show.
 const SECRETS: [&str; 8] = ["secret", "token", "password", "key", "sas", "authorization", "assertion", "signature"];
-/// The shortest value that is taken for a secret.
+/// Shorter values are not treated as secrets.
 const SHORTEST: usize = 8;
 
-/// Variables with the address of a server, in lower case: object_store asserts that it is a URL.
+/// Variables with the address of a server, in lower case: object_store panics if one is not a URL.
 const ENDPOINTS: [&str; 11] = [
     "aws_endpoint",
     "aws_endpoint_url",
@@ -49,7 +49,7 @@ const ENDPOINTS: [&str; 11] = [
     "google_base_url",
 ];
 
-/// The store at `location`, and what no message may show.
+/// The store at `location`, and the secrets that no message may show.
 pub(super) fn connect<'v>(
     location: &Location,
     variables: impl IntoIterator<Item = (&'v str, &'v str)>,
@@ -72,7 +72,7 @@ pub(super) fn connect<'v>(
         max_retries: 5,
         retry_timeout: Duration::from_secs(20),
     };
-    // The builders of the providers have the same functions and no trait.
+    // The builders of the providers have the same functions but no common trait.
     macro_rules! built {
         ($builder:expr, $change:expr) => {{
             let mut builder = $builder;
@@ -117,21 +117,21 @@ pub(super) fn connect<'v>(
     Ok((store, secrets))
 }
 
-/// Whether the value of a variable is a secret, and not the name of one or the file that has it.
+/// Whether the value of a variable is a secret itself, not an id or the path of a file with one.
 fn is_secret(name: &str) -> bool {
-    // A shared access signature is a parameter of its own.
+    // `sig` is the parameter of a shared access signature.
     let is_named = || name == "sig" || SECRETS.iter().any(|word| name.contains(word));
     !name.ends_with("_id") && !name.ends_with("_file") && is_named()
 }
 
-/// Whether object_store can use the value of a variable: it asserts that an address is a URL, and that a header can contain
-/// the others. The value may be a secret in the wrong place, so it is not repeated.
+/// Whether object_store can use the value of a variable: it panics if an address is not a URL or another value does not
+/// fit in a header. The value may be a secret in the wrong place, so the error does not repeat it.
 fn check(name: &str, value: &str) -> Result<(), String> {
     let shown = name.to_ascii_uppercase();
-    // It may be a part of a URL, where object_store asserts that too.
+    // The value may become part of a URL, where a space makes object_store panic.
     let has_space = !is_secret(name) && !name.ends_with("user_agent") && value.contains(char::is_whitespace);
     let is_url = || reqwest::Url::parse(value).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-    // The key of a Google account is a document. All but it and the names of files become a part of a request.
+    // Google keys are whole documents, and `_file` variables are paths; all other values become part of a request.
     let is_sent = !name.starts_with("google_") && !name.ends_with("_file");
     if ENDPOINTS.contains(&name) && (has_space || !is_url()) {
         return Err(format!("{shown} is not a valid URL; write it as https://HOST or http://HOST:PORT"));
@@ -144,7 +144,7 @@ fn check(name: &str, value: &str) -> Result<(), String> {
 
 /// Whether the file that a variable names, if it names one, can be read and sent.
 fn check_file(name: &str, value: &str) -> Result<(), String> {
-    // Unlike other files with a token, it is sent as it is.
+    // Unlike other token files, its content is sent unchanged.
     let is_token = name == "aws_container_authorization_token_file";
     let is_file = name.ends_with("_file")
         || matches!(name, "google_application_credentials" | "google_service_account" | "google_service_account_path");
@@ -159,7 +159,7 @@ fn check_file(name: &str, value: &str) -> Result<(), String> {
             Err(format!("a file that cannot be read: {}{error}", path.unwrap_or_default()))
         }
         Ok(found) if found.is_dir() => Err("a directory".to_owned()),
-        // A pipe is read once.
+        // A pipe can be read only once, so only regular files are checked.
         Ok(found) if is_token && found.is_file() && !can_be_sent() => {
             Err("a file with a line break or another character that cannot be sent".to_owned())
         }
@@ -171,7 +171,7 @@ fn is_loopback(url: &str) -> bool {
     reqwest::Url::parse(url).is_ok_and(|url| url.host_str().is_some_and(transport::is_loopback))
 }
 
-/// Makes the HTTP clients of a store: one for its objects, and one for a metadata service that gives credentials.
+/// Makes the HTTP clients of a store: one for its objects, and one for a metadata service that provides credentials.
 #[derive(Debug, Clone)]
 struct Connector(Proxies);
 
@@ -179,7 +179,7 @@ impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let allow_http = options.get_config_value(&ClientConfigKey::AllowHttp).as_deref() == Some("true");
         let failed = |reason: String| object_store::Error::Generic { store: "HTTP", source: reason.into() };
-        // Where plain HTTP is allowed, a machine may have no authorities.
+        // If plain HTTP is allowed, missing certificate authorities of the system are not an error.
         let roots = if allow_http { Roots::SystemIfAny } else { Roots::System };
         let tls = transport::configure(roots, &TlsTrust::default()).map_err(|error| match error {
             TlsError::Setup(reason) => failed(format!("TLS cannot be set up: {reason}")),
@@ -256,15 +256,15 @@ async fn whole(mut answer: reqwest::Response, longest: usize, way: &str) -> Resu
     Ok(body.into())
 }
 
-/// The credentials that a request carries. Those that no variable gives are fetched or in a file, and a server may repeat
-/// them in the error that a message shows.
+/// The credentials in a request. They may come from a file or a service instead of a variable, and a server may repeat
+/// them in an error that a message shows.
 fn credentials(headers: &http::HeaderMap, asked: &reqwest::Url, form: &[u8]) -> Vec<String> {
     let of_headers = headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
     let of_headers =
         of_headers.map(|(name, value)| (name.to_owned(), value.rsplit(' ').next().unwrap_or(value).to_owned()));
     let form = String::from_utf8_lossy(form);
     let pairs = asked.query().into_iter().chain([&*form]).flat_map(|text| text.split('&'));
-    // As it is sent, and as it is meant.
+    // Both encoded, as sent, and decoded.
     let of_pairs = pairs.flat_map(|pair| {
         let sent = pair.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
         form_urlencoded::parse(pair.as_bytes()).into_owned().chain(sent)
@@ -273,7 +273,7 @@ fn credentials(headers: &http::HeaderMap, asked: &reqwest::Url, form: &[u8]) -> 
     all.map(|(_, value)| value.trim().to_owned()).filter(|value| value.len() >= SHORTEST).collect()
 }
 
-/// Refuses the answer of a service that gives credentials where no header can contain them: object_store asserts that one can.
+/// Refuses fetched credentials that do not fit in a header, because object_store would panic.
 fn check_credentials(body: &[u8]) -> Result<(), String> {
     const LONGEST: usize = 64 * 1024;
     const NAMES: [&str; 3] = ["access_token", "AccessKeyId", "Token"];
@@ -290,7 +290,7 @@ fn check_credentials(body: &[u8]) -> Result<(), String> {
     }
 }
 
-/// The element that the answer to a request is; nothing where it is not such a document.
+/// The expected root element of the answer to a request; `None` if the answer is not such a document.
 fn root_of_answer(request: &http::request::Parts) -> Option<&'static str> {
     let query = request.uri.query().unwrap_or_default();
     let asks = |part: &str| query.split('&').any(|one| one.strip_suffix('=').unwrap_or(one) == part);
@@ -305,8 +305,8 @@ fn root_of_answer(request: &http::request::Parts) -> Option<&'static str> {
     }
 }
 
-/// Whether a document is what was asked for. object_store takes any XML for an empty list, and a list that is cut off
-/// for a whole one; a page that says to go on where it began, it asks for again and again.
+/// Checks that a document is the requested one. object_store takes any XML for an empty list and a cut-off list for a
+/// complete one, and it never stops if a page names itself as the next page.
 fn check_document(root: &str, text: &str, asked: &reqwest::Url) -> Result<(), String> {
     let names =
         text.split('<').skip(1).map(|tag| tag.split([' ', '\t', '\r', '\n', '/', '>']).next().unwrap_or_default());
@@ -315,7 +315,7 @@ fn check_document(root: &str, text: &str, asked: &reqwest::Url) -> Result<(), St
         return Err(format!("the answer is not a `{root}`"));
     }
     let element = |name: &str| text.split_once(&format!("<{name}>"))?.1.split_once('<').map(|(inner, _)| inner.trim());
-    // Azure gives an empty marker with the last page.
+    // Azure sends an empty marker with the last page.
     let (next, begin) = match root {
         "EnumerationResults" => ("NextMarker", "marker"),
         _ => ("NextContinuationToken", "continuation-token"),
@@ -330,8 +330,8 @@ fn check_document(root: &str, text: &str, asked: &reqwest::Url) -> Result<(), St
     }
 }
 
-/// Whether the answer to a delete of several objects says of some that they were not there, and of none another error.
-/// object_store asserts that an error names a key as it was asked for.
+/// Whether the answer to a delete of several objects reports missing ones; an error if it reports anything else.
+/// object_store panics if an error names a key that was not requested, so such answers are replaced.
 fn has_missing(text: &str) -> Result<bool, String> {
     let errors = text.split("<Error").skip(1);
     let part = |error: &str, name: &str| {
@@ -348,7 +348,7 @@ fn has_missing(text: &str) -> Result<bool, String> {
     }
 }
 
-/// Why the answer is missing; without a connection, `way` says to what or through what.
+/// The error of a request without an answer; if there was no connection, `way` names its target or proxy.
 fn failure(error: reqwest::Error, way: &str) -> HttpError {
     let error = error.without_url();
     let kind = if error.is_timeout() {

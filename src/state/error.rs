@@ -1,5 +1,5 @@
-//! Why an object store did not answer as expected: one line without a URL's query, and with nothing that was handed in
-//! as a secret.
+//! Why an object store did not answer as expected: one line without the query of a URL and without any of the given
+//! secrets.
 
 use std::io;
 
@@ -8,20 +8,20 @@ use object_store::Error;
 use crate::model::neutral;
 use crate::transport::causes;
 
-/// The longest text of a server that is shown.
+/// The longest text of a server in a message.
 const LONGEST: usize = 300;
-/// The code of S3 where the time of a request differs too much from its own.
+/// The code of S3 if the time of a request differs too much from its own.
 const WRONG_CLOCK: &str = "RequestTimeTooSkewed";
-/// What Azure says there.
+/// The text of Azure in the same case.
 const WRONG_DATE: &str = "Request date header too old";
 
-/// What helps where a bucket is in another region than the request says.
+/// The hint if a bucket is in another region than the request says.
 const REGION: &str = "set AWS_REGION to the region of the bucket";
 
-/// How an error begins to say which proxy a request went through.
+/// The text in an error before the proxy that a request went through.
 pub(super) const PROXIED: &str = "through the proxy ";
 
-/// What helps where an error has these words.
+/// The hint for an error that contains these words.
 const ADVICE: [(&str, &str); 5] = [
     (PROXIED, "check HTTPS_PROXY, ALL_PROXY and NO_PROXY"),
     ("AuthorizationHeaderMalformed", REGION),
@@ -30,7 +30,7 @@ const ADVICE: [(&str, &str); 5] = [
     ("URL scheme is not allowed", "give an endpoint with https://, or set AWS_ALLOW_HTTP=true (AZURE_ALLOW_HTTP=true)"),
 ];
 
-/// An answer has more bytes than are read.
+/// An answer is longer than the limit.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer has more than {0} bytes")]
 pub(super) struct TooLong(pub(super) usize);
@@ -39,15 +39,15 @@ pub(super) struct TooLong(pub(super) usize);
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot {what} `{place}`: {reason}")]
 pub struct StateError {
-    /// What was tried: "read", "write".
+    /// The failed action: "read", "write".
     what: &'static str,
     /// The address of the object.
     place: String,
-    /// Why, as a fragment.
+    /// The reason, as a fragment.
     reason: String,
-    /// What helps.
+    /// The hint.
     hint: Option<&'static str>,
-    /// Whether the store answered, and another object may be given.
+    /// Whether the store answered about this object only, so that other objects may still be readable.
     is_refusal: bool,
 }
 
@@ -60,7 +60,7 @@ impl StateError {
         Self { hint: Some(hint), ..self }
     }
 
-    /// What the object store answered, or why it did not.
+    /// The error from what the object store answered, or from why it did not answer.
     pub(super) fn of(what: &'static str, place: String, error: &Error, secrets: &[String]) -> Self {
         let lacks_credentials =
             ["169.254.169.254", "metadata.google.internal"].iter().any(|host| chain(error).contains(host));
@@ -72,7 +72,7 @@ impl StateError {
                     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, GOOGLE_APPLICATION_CREDENTIALS or AZURE_STORAGE_ACCOUNT_KEY",
                 ),
             ),
-            // A missing object is an answer and no error; a list says it in words only.
+            // Missing objects are handled before, so the bucket is missing. A list says that only in its text.
             error if matches!(error, Error::NotFound { .. }) || names_bucket(error) => {
                 ("there is no such bucket".to_owned(), Some("create the bucket first; trueup creates none"))
             }
@@ -99,7 +99,7 @@ impl StateError {
         Self { what, place, reason: masked(&reason, secrets), hint, is_refusal }
     }
 
-    /// Whether it is about one object alone: the store answers, and does not give this one.
+    /// Whether the store answers but refuses this one object.
     pub fn is_refusal(&self) -> bool {
         self.is_refusal
     }
@@ -110,7 +110,7 @@ impl StateError {
     }
 }
 
-/// Whether the store refused who asks: with 401, which an error of a list says in words only, or with codes of its own.
+/// Whether the store refused the credentials: with 401, which a list reports only in its text, or with its own codes.
 fn refuses_credentials(error: &Error) -> bool {
     const CODES: [&str; 6] = [
         "InvalidAccessKeyId",
@@ -130,15 +130,15 @@ fn has_code(error: &Error, codes: &[&str]) -> bool {
     codes.iter().any(|code| words.starts_with(code))
 }
 
-/// Whether the store refused with 403, which an error of a list says in words only.
+/// Whether the store refused with 403, which a list reports only in its text.
 fn is_forbidden(error: &Error) -> bool {
     matches!(error, Error::PermissionDenied { .. }) || chain(error).contains("status code: 403")
 }
 
-/// `what`, and the server's own words where it gives any.
+/// `what`, and the server's own words if there are any.
 fn explained(what: &str, error: &Error) -> String {
     let text = chain(error);
-    // An identity service answers with a document of its own.
+    // An identity service answers in a format of its own.
     let said = || text.rsplit_once("401 Unauthorized: ").map(|(_, said)| said.to_owned());
     match server_words(&text).or_else(said) {
         Some(words) => format!("{what}: {words}"),
@@ -146,7 +146,7 @@ fn explained(what: &str, error: &Error) -> String {
     }
 }
 
-/// Whether the store says that it does not have what was asked for.
+/// Whether the store says that it does not implement the request.
 pub(super) fn is_unsupported(error: &Error) -> bool {
     matches!(error, Error::NotImplemented { .. }) || chain(error).contains("status code: 501")
 }
@@ -170,12 +170,12 @@ fn server_words(text: &str) -> Option<String> {
 
 fn innermost(error: &Error) -> String {
     let words = || {
-        // Of a file that cannot be read, what the system says does not name it, and the cause before that does.
+        // For an unreadable file, the system's error does not name the file, but the cause above it does.
         let is_of_system = |cause: &&(dyn std::error::Error + 'static)| {
             cause.downcast_ref().and_then(io::Error::raw_os_error).is_some()
         };
         let words = causes(error).filter(|cause| !is_of_system(cause)).last().unwrap_or(error).to_string();
-        // Before it, a parser repeats what it found, which may be a credential.
+        // The parser repeats what it found before these words, which may be a credential.
         let expected =
             words.rsplit_once(", expected ").map(|(_, expected)| format!("a document has not the expected {expected}"));
         expected.unwrap_or(words)
@@ -183,9 +183,9 @@ fn innermost(error: &Error) -> String {
     server_words(&chain(error)).unwrap_or_else(words)
 }
 
-/// Without queries of URLs and secrets, neutralised, and not longer than [`LONGEST`].
+/// `text` without queries of URLs and secrets, neutralised, and at most [`LONGEST`] long.
 fn masked(text: &str, secrets: &[String]) -> String {
-    // Before secrets are masked: what is taken out could join the parts of one.
+    // Neutralise first: otherwise a removed character could join two parts to a secret.
     let mut text = neutral(text, usize::MAX / 8);
     for secret in secrets {
         text = text.replace(secret.as_str(), "…");

@@ -1,6 +1,6 @@
-//! The lock of a bucket: one object, which its holder renews. No clock is compared with that of another machine: a runner that finds
-//! the lock taken watches whether the object changes for as long as the holder says that it lasts, and takes it over only
-//! where it did not. The holder counts from before its last renewal left, less a margin, and sends nothing after that.
+//! The lock of a bucket: one object that its holder renews. Clocks of different machines are never compared: a runner
+//! that finds the lock taken watches the object for as long as the lock lasts, and takes it over only if it did not
+//! change. The holder counts from just before its last renewal was sent, less a margin, and sends nothing after that.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -19,9 +19,9 @@ use super::object::{Objects, StoredObject, Tag};
 
 const FORMAT: DocumentFormat =
     DocumentFormat { name: "a lock", kinds: &[], versions: 1..=1, remedy: "use the version that wrote it" };
-/// How often a lock that others take and release meanwhile is tried.
+/// How often a lock is tried while others take and release it.
 const TRIES: usize = 8;
-/// Longer ones are not waited for, whatever the object says.
+/// The longest time that a lock can last; a longer time in an object is not believed.
 const LONGEST: Duration = Duration::from_mins(10);
 
 /// How long a lock lasts without its holder.
@@ -47,7 +47,7 @@ impl LeaseTiming {
         self.lasts / 6
     }
 
-    /// The holder stops so long before the others may begin: what it was allowed to send may wait for its connection.
+    /// How long the holder stops before others may begin: a write that it permitted may still wait for its connection.
     fn margin(self) -> Duration {
         (self.lasts / 6).max(CLEARED).min(self.lasts / 3)
     }
@@ -56,15 +56,15 @@ impl LeaseTiming {
 /// Who has a lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// The run that it is taken for.
+    /// The run that took it.
     pub run: String,
-    /// What it protects: "stack `shop` on https://…".
+    /// The protected stack: "stack `shop` on https://…".
     pub what: String,
     /// The machine.
     pub host: Option<String>,
-    /// Who runs it.
+    /// The user of the run.
     pub user: Option<String>,
-    /// When it was taken, RFC 3339, by the clock of that machine.
+    /// When it was taken, RFC 3339, by the clock of the holder's machine.
     pub taken: String,
 }
 
@@ -104,9 +104,9 @@ struct LockObject {
     #[serde(flatten)]
     holder: Holder,
     lease_milliseconds: u64,
-    /// Makes each version another one.
+    /// Makes each renewal different from the last.
     renewals: u64,
-    /// Makes each taking another one.
+    /// Makes each acquisition different from all others.
     nonce: String,
     released: bool,
 }
@@ -122,7 +122,7 @@ impl LockObject {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        // Text keys, strings, numbers: nothing that fails.
+        // Text keys, strings and numbers: serialising them cannot fail.
         let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
         bytes.push(b'\n');
         bytes
@@ -158,7 +158,7 @@ pub struct Lease {
 struct SharedLease {
     name: String,
     state: Mutex<LeaseState>,
-    /// Renewals follow each other.
+    /// Ensures that there is only one renewal at a time.
     renewing: tokio::sync::Mutex<()>,
 }
 
@@ -166,9 +166,9 @@ struct SharedLease {
 struct LeaseState {
     lock: LockObject,
     tag: Tag,
-    /// When the last renewal left, by both clocks: one stops while a machine sleeps, the other can be set back.
+    /// When the last renewal was sent, by both clocks: one stops while a machine sleeps, the other can be set back.
     renewed: (Instant, SystemTime),
-    /// Why it is ours no longer.
+    /// Why the lock is no longer ours.
     lost: Option<String>,
 }
 
@@ -180,10 +180,10 @@ impl LeaseState {
 }
 
 impl Lease {
-    /// Takes the lock `name`. `waiting` is called once where another has it, before it is watched.
+    /// Takes the lock `name`. `waiting` is called each time before the lock of another holder is watched.
     ///
     /// # Errors
-    /// [`LeaseError::Held`] where its holder is alive; the store.
+    /// [`LeaseError::Held`] if its holder is alive; the store.
     pub fn take(
         bucket: &Bucket,
         name: &str,
@@ -245,10 +245,10 @@ impl Lease {
         Self { bucket: bucket.clone(), timing, shared, heartbeat }
     }
 
-    /// Whether the lock is still ours, without a request: what was allowed under it may be done now.
+    /// Whether the lock is certainly still ours, by the clock alone and without a request.
     ///
     /// # Errors
-    /// Why it is not, as a fragment.
+    /// Why it is not ours, as a fragment.
     pub fn check(&self) -> Result<(), String> {
         let state = locked(&self.shared.state);
         match &state.lost {
@@ -258,7 +258,7 @@ impl Lease {
         }
     }
 
-    /// The same; a lock that was not renewed in time is renewed now, which fails where another took it over.
+    /// Like [`Self::check`], but renews a lock that was not renewed in time; fails if another run took it over.
     ///
     /// # Errors
     /// Why it is not ours, as a fragment.
@@ -277,10 +277,10 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let (shared, heartbeat) = (Arc::clone(&self.shared), self.heartbeat.clone());
         let left = self.timing.lasts.saturating_sub(locked(&shared.state).age());
-        // A lock that cannot be released ends by itself, and nothing waits for it longer than that.
+        // A lock that cannot be released expires, so the release is not waited for any longer than that.
         let _ = self.bucket.wait(|objects| async move {
             let release = async {
-                // A renewal on its way ends first: it makes the version that is released.
+                // Wait for a renewal in progress: the release has to replace its version.
                 let _only = shared.renewing.lock().await;
                 heartbeat.abort();
                 shared.write(&objects, |lock| lock.released = true).await
@@ -291,14 +291,14 @@ impl Drop for Lease {
 }
 
 impl SharedLease {
-    /// Renews the lock; `false` where it is ours no longer.
+    /// Renews the lock; `false` if it is no longer ours.
     async fn renew(&self, objects: &Objects) -> Result<bool, StateError> {
         let _only = self.renewing.lock().await;
-        // A try whose answer was lost may be there: the next one differs from it as well.
+        // An earlier try may be stored although its answer was lost, so each try has a new number.
         self.write(objects, |lock| lock.renewals += 1).await
     }
 
-    /// Writes the lock as `change` makes it; `false` where it is ours no longer.
+    /// Writes the lock changed by `change`; `false` if it is no longer ours.
     async fn write(&self, objects: &Objects, change: impl Fn(&mut LockObject)) -> Result<bool, StateError> {
         for _ in 0..TRIES {
             let (next, tag) = {
@@ -315,7 +315,7 @@ impl SharedLease {
                 (state.tag, state.renewed) = (tag, left);
                 return Ok(true);
             }
-            // Not our last version: an earlier try of ours whose answer was lost, or the lock of another.
+            // The store has another version: an earlier try of ours whose answer was lost, or the lock of another run.
             let found = objects.read(&self.name).await?;
             let found =
                 found.and_then(|object| Some((serde_json::from_slice::<LockObject>(&object.bytes).ok()?, object.tag)));
@@ -335,14 +335,14 @@ impl SharedLease {
     }
 }
 
-/// Text of an object that anybody may have written, without what a terminal acts upon.
+/// Text of an object that any writer to the bucket may have made, without terminal control characters.
 fn plain(text: &str) -> String {
     neutral(text, 100)
 }
 
-/// Watches a lock for as long as it lasts. Returns the version that did not change meanwhile: its holder is gone. Returns
-/// nothing where there is something new to try at once. A single renewal may be the last one of a holder that died while it
-/// was on its way, so only a second one shows that it is alive.
+/// Watches a lock for as long as it lasts. Returns the version that did not change meanwhile (its holder is dead), or
+/// `None` if the lock is free to try. One renewal may be the last one that a dead holder sent, so only a second one
+/// shows that it is alive.
 fn watch(bucket: &Bucket, name: &str, object: StoredObject, found: &LockObject) -> Result<Option<Tag>, LeaseError> {
     let pause = (found.lasts() / 30).max(Duration::from_millis(100));
     let mut tag = object.tag;
@@ -369,12 +369,12 @@ fn watch(bucket: &Bucket, name: &str, object: StoredObject, found: &LockObject) 
     unreachable!("the second change returns")
 }
 
-/// Releases the lock of a run that is known to be dead. Returns who had it, or nothing where no lock is that run's.
+/// Releases the lock of a run that is known to be dead. Returns its holder, or `None` if the run has no lock.
 ///
 /// # Errors
-/// The store; a lock that cannot be read, where no other is that run's.
+/// The store; an unreadable lock, if no other lock is that of the run.
 pub fn release(bucket: &Bucket, folder: &str, run: &str) -> Result<Option<Holder>, StateError> {
-    // It may be that of the run.
+    // An unreadable lock may be that of the run.
     let mut unreadable = None;
     for name in bucket.names(folder)?.into_iter().filter(|name| name.ends_with(".json")) {
         let name = format!("{folder}/{name}");

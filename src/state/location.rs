@@ -1,5 +1,5 @@
-//! The address of a bucket: `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container@account/prefix`. It
-//! contains no secret: an address with one is refused, and the address is not repeated.
+//! The address of a bucket: `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container@account/prefix`. An address
+//! with a secret is refused, and the error does not repeat it.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use reqwest::Url;
 
 use crate::model::words;
 
-/// The service that has the bucket.
+/// The service of the bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
     /// Amazon S3, or a server that speaks its protocol.
@@ -18,23 +18,23 @@ pub enum Provider {
     Azure,
 }
 
-// What the addresses of its buckets begin with.
+// The scheme of the addresses of its buckets.
 words!(Provider { S3 = "s3", Google = "gs", Azure = "az" });
 
-/// A bucket, and the prefix of the names in it.
+/// A bucket, and the prefix of all names that are used in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// Which service.
+    /// The service of the bucket.
     pub provider: Provider,
     /// The bucket; on Azure, the container.
     pub bucket: String,
     /// The storage account, which only Azure has.
     pub account: Option<String>,
-    /// Without a slash at its ends; may be empty.
+    /// Without slashes at its start and end; may be empty.
     pub prefix: String,
 }
 
-/// What the hosts of Azure's accounts end with.
+/// The ends of the host names of Azure's accounts.
 const HOSTS: [&str; 2] = [".blob.core.windows.net", ".dfs.core.windows.net"];
 
 fn provider(scheme: &str) -> Option<Provider> {
@@ -42,7 +42,7 @@ fn provider(scheme: &str) -> Option<Provider> {
 }
 
 impl Location {
-    /// Whether a text is meant as an address, and not as a path: `s3:/bucket` is one with a slash too few, and no directory.
+    /// Whether a text is meant as an address, not as a path: `s3:/bucket` is an address that lacks a slash.
     pub fn is_meant(text: &str) -> bool {
         text.contains("://") || text.split_once(':').is_some_and(|(scheme, _)| provider(scheme).is_some())
     }
@@ -52,7 +52,7 @@ impl Location {
     /// # Errors
     /// Why the text is not the address of a bucket.
     pub fn parse(text: &str) -> Result<Self, String> {
-        // What is not a URL may be half of a secret.
+        // Only the scheme is shown: a text that is not a URL may contain part of a secret.
         let (scheme, rest) = text.split_once(':').unwrap_or_default();
         let provider = provider(scheme).ok_or_else(|| {
             format!("`{scheme}://` is not supported; use s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER@ACCOUNT/PREFIX")
@@ -84,7 +84,7 @@ impl Location {
                 let host = host.to_ascii_lowercase();
                 let account = HOSTS.iter().find_map(|ending| host.strip_suffix(ending)).unwrap_or(&host);
                 let is_account = |account: &&str| !account.is_empty() && !account.contains('.');
-                // The host of another cloud would be dropped: requests would go to its namesake.
+                // The host would be ignored, and requests would go to the account of this name in the public cloud.
                 let account = Some(account).filter(is_account).ok_or(
                     "the host of the account is not ACCOUNT.blob.core.windows.net; use az://CONTAINER@ACCOUNT/PREFIX, and name the host in AZURE_ENDPOINT",
                 )?;
@@ -105,7 +105,7 @@ impl Location {
             }
         }
         let location = Self { provider, bucket: bucket.to_owned(), account, prefix: prefix.to_owned() };
-        // A URL resolves the parts `.` and `..`, in each of their forms.
+        // The URL parser resolves the parts `.` and `..` in all their encodings.
         let (_, written) = rest.trim().trim_matches('/').split_once('/').unwrap_or_default();
         let is_as_written = written.trim_matches('/') == prefix;
         let what = || format!("the prefix of the URL has a part `.` or `..`, so that it means `{location}`: give that");

@@ -1,6 +1,6 @@
-//! Where runs, locks and drift states are kept: a directory of this machine, or a bucket of an object store that
-//! several machines share. A [`Bucket`] reads and writes whole objects, on a thread of its own; a [`Lease`] is a
-//! lock in it that ends when its holder does. What the objects contain is known to the modules that write them.
+//! Where runs, locks and drift states are stored: a directory of this machine, or a bucket of an object store that
+//! several machines share. A [`Bucket`] reads and writes whole objects on its own thread; a [`Lease`] is a lock in it
+//! that expires when its holder ends. The modules that write the objects define their content.
 
 mod bucket;
 mod connect;
@@ -17,7 +17,7 @@ pub use lease::{Holder, Lease, LeaseError, LeaseTiming, release};
 pub use location::{Location, Provider};
 pub use object::{StoredObject, Tag};
 
-/// Where the state of a call is kept.
+/// Where the state of a call is stored.
 #[derive(Debug, Clone)]
 pub enum StateStore {
     /// A directory.

@@ -1,5 +1,5 @@
-//! Requests for single objects that are safe to repeat: a write whose answer was lost is recognised as our own by its
-//! content, so that a retry never takes it for that of another writer.
+//! Requests for single objects that are safe to repeat: a retry recognises its own earlier write by its content, and
+//! never takes it for the write of another run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
 
 use super::error::{StateError, is_unsupported, names_bucket};
 
-/// How often a write with a condition is tried: object_store repeats whatever is safe to repeat without a look at the object.
+/// How often a conditional write is tried; object_store itself repeats all requests that are safe to repeat blindly.
 const TRIES: u32 = 4;
-/// Before the second try; it doubles.
+/// The wait before the second try; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(if cfg!(test) { 5 } else { 200 });
-/// The names of the object that shows whether conditional writes work.
+/// The name of the object that shows whether conditional writes work.
 const PROBE: &str = "locks/.conditions";
 
-/// Which version of an object was read or written.
+/// The version of an object that was read or written.
 #[derive(Debug, Clone)]
 pub struct Tag(UpdateVersion);
 
@@ -43,7 +43,7 @@ pub struct StoredObject {
     pub tag: Tag,
 }
 
-/// One of several objects: nothing where it is not there, or why the store does not give it.
+/// One of several objects: `None` if it does not exist, or why the store refuses it.
 pub type MaybeRefused = Result<Option<StoredObject>, StateError>;
 
 /// The objects below a prefix of a store.
@@ -51,9 +51,9 @@ pub type MaybeRefused = Result<Option<StoredObject>, StateError>;
 pub(super) struct Objects {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) prefix: Path,
-    /// How messages name it.
+    /// The name of the store in messages.
     pub(super) address: String,
-    /// What no message shows.
+    /// The secrets that no message may show.
     pub(super) secrets: Vec<String>,
 }
 
@@ -88,8 +88,8 @@ impl Objects {
         Ok(self.store.put_opts(&self.path(name), bytes.clone().into(), options).await?.into())
     }
 
-    /// Writes over the version `over`, or where nothing is; nothing where something else is there. An object with this
-    /// very content is ours: an earlier try wrote it, and its answer was lost. So no other writer may write the same.
+    /// Writes over the version `over`, or creates an object; `None` if the store has another version. An object with
+    /// exactly this content is ours: an earlier try wrote it. So different writers must never write the same content.
     pub(super) async fn write(&self, name: &str, bytes: &Bytes, over: Option<&Tag>) -> Result<Option<Tag>, StateError> {
         let mode = over.map_or(PutMode::Create, |tag| PutMode::Update(tag.0.clone()));
         let mut wait = FIRST_WAIT;
@@ -105,7 +105,7 @@ impl Objects {
             let there = self.read(name).await?;
             match (there, over) {
                 (Some(object), _) if object.bytes == bytes => return Ok(Some(object.tag)),
-                // Nothing is there, or still the version to replace: the next try may write it.
+                // There is still no object, or the version to replace: the next try may write it.
                 (None, None) => {}
                 (Some(object), Some(tag)) if object.tag == *tag && !is_refused => {}
                 _ => return Ok(None),
@@ -119,7 +119,7 @@ impl Objects {
         unreachable!("the last try returns")
     }
 
-    /// Removes objects; what is not there is as wanted.
+    /// Removes objects; missing ones are not an error.
     pub(super) async fn remove(&self, names: Vec<String>) -> Result<(), StateError> {
         let paths: Vec<Path> = names.iter().map(|name| self.path(name)).collect();
         let paths = futures_util::stream::iter(paths.into_iter().map(Ok)).boxed();
@@ -139,7 +139,7 @@ impl Objects {
         let listed = self.store.list_with_delimiter(Some(&path)).await;
         let listed = listed.map_err(|error| self.failed("list", folder, &error))?;
         let objects = listed.objects.iter().map(|object| &object.location);
-        // Consoles keep an empty folder as an object of its own name.
+        // Web consoles store an empty folder as an object with the name of the folder.
         let all = listed.common_prefixes.iter().chain(objects).filter(|found| **found != path);
         let mut names: Vec<String> = all.filter_map(|path| path.filename().map(str::to_owned)).collect();
         names.sort_unstable();
@@ -147,7 +147,7 @@ impl Objects {
         Ok(names)
     }
 
-    /// Several objects at the same time, in the order of their names, each or why it is refused.
+    /// Several objects at the same time, in the order of `names`, each with the store's refusal in its place.
     pub(super) async fn read_many(&self, names: Vec<String>) -> Result<Vec<MaybeRefused>, StateError> {
         const AT_ONCE: usize = 16;
         let read = |name: String| async move {
@@ -159,8 +159,8 @@ impl Objects {
         futures_util::stream::iter(names).map(read).buffered(AT_ONCE).try_collect().await
     }
 
-    /// Whether a second create and an update of an old version are refused, and one of the version that is there is not:
-    /// without that, no lock is safe.
+    /// Checks that a second create and an update of an old version are refused but an update of the current version is
+    /// not: without that, no lock is safe.
     pub(super) async fn check_conditions(&self) -> Result<(), StateError> {
         let bytes = Bytes::from_static(b"trueup: conditional writes work while this object is refused a second time\n");
         let unsupported = || {
@@ -179,14 +179,14 @@ impl Objects {
             Err(error) => return Err(self.failed("write", PROBE, &error)),
         }
         let there = self.read(PROBE).await?.map(|object| object.tag);
-        // A version that no object has.
+        // A version that no object can have.
         let old = Tag(UpdateVersion { e_tag: Some(format!("\"{}\"", "0".repeat(32))), version: Some("1".to_owned()) });
         for (tag, is_there) in [(Some(&old), false), (there.as_ref(), true)] {
             let Some(tag) = tag else { return unsupported() };
             match self.try_put(PROBE, &bytes, &PutMode::Update(tag.0.clone())).await {
                 Ok(_) if is_there => {}
                 Err(Error::Precondition { .. }) if !is_there => {}
-                // Another runner, or an earlier try of ours, wrote it since it was read.
+                // Another runner, or an earlier try of ours, wrote it after it was read.
                 Err(Error::Precondition { .. }) if self.read(PROBE).await?.is_some_and(|now| now.tag != *tag) => {}
                 Ok(_) | Err(Error::Precondition { .. }) => return unsupported(),
                 Err(error) if is_unsupported(&error) => return unsupported(),
@@ -196,7 +196,7 @@ impl Objects {
         Ok(())
     }
 
-    /// A write that is tried again while there is no answer.
+    /// A write that is repeated until there is a definite answer.
     async fn try_put(&self, name: &str, bytes: &Bytes, mode: &PutMode) -> Result<Tag, Error> {
         let mut wait = FIRST_WAIT;
         for _ in 1..TRIES {
@@ -211,7 +211,7 @@ impl Objects {
     }
 }
 
-/// Whether another try would be answered in the same way.
+/// Whether another try would get the same answer.
 fn is_final(error: &Error) -> bool {
     matches!(
         error,
