@@ -1,5 +1,5 @@
-//! A directory that is opened once. Files in it are read and written by name, so that nothing can lead a
-//! write elsewhere by exchanging the directory for a link.
+//! A directory that is opened once. Its files are read and written by name relative to it, so that replacing the
+//! directory by a link cannot redirect a write.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,33 +12,33 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 use super::error::FileError;
 use super::platform;
 
-/// Names that are tried for a temporary file before the directory is taken for broken.
+/// How many names are tried for a temporary file before the directory counts as broken.
 const NAMES: usize = 16;
 
-/// Bytes that are written at a time.
+/// How many bytes are written at a time.
 const BUFFER: usize = 64 * 1024;
 
-/// What is written, which decides who may read it and whether it is flushed to the disk.
+/// Who may read a written file, and whether it is flushed to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileMode {
     /// Only the owner may read it. It is on the disk when the write returns.
     Private,
     /// Others may read it as the umask allows. It is on the disk when the write returns.
     Shared,
-    /// As [`FileMode::Shared`], and not flushed, because the same command can write it again.
+    /// As [`FileMode::Shared`] but not flushed, because the same command can write it again.
     Reproducible,
 }
 
 /// The edit of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdit {
-    /// What it was made from, which the file still has to have; empty where there is none.
+    /// The content that the edit is based on, which the file must still have; empty for a new file.
     pub before: Vec<u8>,
-    /// What the file becomes.
+    /// The new content.
     pub now: Vec<u8>,
 }
 
-/// A directory whose files are opened beneath it: no link on the way leads out.
+/// A directory whose files are opened beneath it: a link cannot lead out of it.
 #[derive(Debug)]
 pub struct Directory {
     pub(super) dir: Dir,
@@ -49,7 +49,7 @@ impl Directory {
     /// Opens a directory that the caller named; links on the way to it are followed.
     ///
     /// # Errors
-    /// There is no such directory, or it cannot be opened.
+    /// The directory does not exist or cannot be opened.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(FileError::io("read", path))?;
         Ok(Self { dir, path: path.to_owned() })
@@ -63,13 +63,13 @@ impl Directory {
     /// A directory beneath this one.
     ///
     /// # Errors
-    /// It is absent, or leads out.
+    /// It is missing, or a link leads out of this directory.
     pub fn below(&self, below: &Path) -> Result<Self, FileError> {
         let dir = self.dir.open_dir(below).map_err(|error| self.error("read", below, error))?;
         Ok(Self { dir, path: self.path.join(below) })
     }
 
-    /// A directory beneath this one, which is created where it is absent.
+    /// A directory beneath this one, created if it is missing.
     pub(super) fn create(&self, below: &Path) -> Result<Self, FileError> {
         self.dir.create_dir_all(below).map_err(|error| self.error("create", below, error))?;
         self.below(below)
@@ -78,7 +78,7 @@ impl Directory {
     /// The bytes of a regular file beneath the directory, at most `limit`.
     ///
     /// # Errors
-    /// It is absent, too large, not a regular file, or leads out.
+    /// It is missing, too large, not a regular file, or a link leads out.
     pub fn read(&self, below: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, FileError> {
         let below = below.as_ref();
         let (file, length) = self.open_regular(below)?;
@@ -91,13 +91,13 @@ impl Directory {
         self.regular_file(file, below)
     }
 
-    /// An open file and its length, if it is a regular one.
+    /// An open file and its length, if it is a regular file.
     pub(super) fn regular_file(&self, file: File, below: &Path) -> Result<(File, u64), FileError> {
         let metadata = file.metadata().map_err(|error| self.error("read", below, error))?;
         if metadata.is_file() { Ok((file, metadata.len())) } else { Err(FileError::NotRegular(self.path.join(below))) }
     }
 
-    /// Opens for reading, without waiting for the writer of a pipe.
+    /// Opens a file for reading, without waiting for the writer of a pipe.
     pub(super) fn open_file(&self, below: &Path) -> Result<File, FileError> {
         let mut options = OpenOptions::new();
         options.read(true);
@@ -106,16 +106,16 @@ impl Directory {
         Ok(file.into_std())
     }
 
-    /// Puts a file in its place in one step, with the directories above it. A link and what is not a
-    /// regular file are left alone.
+    /// Replaces a file atomically, and creates the directories above it. A link or anything else that is not a regular
+    /// file is left alone.
     ///
     /// # Errors
-    /// The target is a link or not a regular file, leads out, or the disk refuses.
+    /// The target is a link or not a regular file, a link leads out, or the disk refuses.
     pub fn replace(&self, below: impl AsRef<Path>, bytes: &[u8], content: FileMode) -> Result<(), FileError> {
         self.replace_with(below, content, |out| out.write_all(bytes))
     }
 
-    /// The same with a content that `write` writes piece by piece. Where it fails, the file stays as it was.
+    /// Like [`Directory::replace`] with the content that `write` writes. If that fails, the file is unchanged.
     ///
     /// # Errors
     /// Those of [`Directory::replace`], and what `write` returns.
@@ -128,7 +128,7 @@ impl Directory {
         self.put(below.as_ref(), content, write, || Ok(()))
     }
 
-    /// Puts what became of a file in its place, unless somebody edited it meanwhile.
+    /// Replaces a file by its edited content, unless another process edited the file meanwhile.
     ///
     /// # Errors
     /// [`FileError::Edited`], and those of [`Directory::replace`].
@@ -138,7 +138,7 @@ impl Directory {
         self.put(below, content, |out| out.write_all(&edit.now), check)
     }
 
-    /// Whether [`Directory::edit`] may put a file there, as far as that can be known before.
+    /// Whether [`Directory::edit`] may write this file, as far as that can be known before.
     ///
     /// # Errors
     /// Those of [`Directory::edit`].
@@ -147,7 +147,7 @@ impl Directory {
         self.check_replace(below)?;
         let longest = edit.before.len().max(edit.now.len());
         let is_same = match self.read(below, longest as u64) {
-            // One file may have two paths, and both the same edit.
+            // One file may have two paths with the same edit, so the new content is accepted too.
             Ok(now) => now == edit.before || now == edit.now,
             Err(error) if error.is_missing() => edit.before.is_empty(),
             Err(FileError::TooLarge { .. }) => false,
@@ -156,7 +156,7 @@ impl Directory {
         if is_same { Ok(()) } else { Err(FileError::Edited(self.path.join(below))) }
     }
 
-    /// Writes a file and puts it in its place after a `check`.
+    /// Writes a temporary file and renames it to its name if `check` succeeds.
     fn put(
         &self,
         below: &Path,
@@ -183,22 +183,22 @@ impl Directory {
         };
         let renamed = || self.dir.rename(&temporary, &self.dir, below).map_err(failed);
         if let Err(error) = written().map_err(failed).and_then(|()| check()).and_then(|()| renamed()) {
-            // What is left is hidden, and the error that matters is the first one.
+            // A temporary file that remains is hidden, and the first error is the one that matters.
             let _ = self.dir.remove_file(&temporary);
             return Err(error);
         }
         if is_flushed { self.sync(parent.unwrap_or(Path::new("."))).map_err(failed) } else { Ok(()) }
     }
 
-    /// Whether [`Directory::replace`] may put a file there, as far as that can be known before.
+    /// Whether [`Directory::replace`] may write this file, as far as that can be known before.
     ///
     /// # Errors
-    /// The target is a link or not a regular file, or leads out.
+    /// The target is a link or not a regular file, or a link leads out.
     pub fn check_replace(&self, below: impl AsRef<Path>) -> Result<(), FileError> {
         self.regular(below.as_ref()).map(drop)
     }
 
-    /// The regular file with this name; nothing where there is none.
+    /// The regular file with this name; `None` if there is none.
     fn regular(&self, below: &Path) -> Result<Option<Metadata>, FileError> {
         let path = || self.path.join(below);
         match self.dir.symlink_metadata(below) {
@@ -226,10 +226,10 @@ impl Directory {
         Err(self.error("write", below, io::ErrorKind::AlreadyExists.into()))
     }
 
-    /// Creates a private file to append to, which must not be there yet.
+    /// Creates a private file to append to, which must not exist yet.
     ///
     /// # Errors
-    /// Something with this name is there, or the disk refuses.
+    /// The name exists already, or the disk refuses.
     pub fn append_new(&self, name: &str) -> Result<File, FileError> {
         let failed = |error| self.error("create", Path::new(name), error);
         let mut options = OpenOptions::new();
@@ -239,7 +239,7 @@ impl Directory {
         Ok(file)
     }
 
-    /// Opens a private file to append to, and creates it where it is absent; a link is refused.
+    /// Opens a private file to append to, and creates it if it is missing; a link is refused.
     ///
     /// # Errors
     /// It is a link or not a regular file, or the disk refuses.
@@ -247,7 +247,7 @@ impl Directory {
         self.open_private(below.as_ref(), OpenOptions::new().append(true).create(true))
     }
 
-    /// Opens a private file to read and write, and creates it where it is absent; a link is refused.
+    /// Opens a private file to read and write, and creates it if it is missing; a link is refused.
     ///
     /// # Errors
     /// It is a link or not a regular file, or the disk refuses.
@@ -263,8 +263,8 @@ impl Directory {
         Ok(file.into_std())
     }
 
-    /// Waits until no other process has the lock of this name, and keeps it until the file is dropped. It is a file beside
-    /// the one that it protects, because a replaced file takes its own lock with it.
+    /// Waits until no other process has the lock of this name, and keeps it until the file is dropped. The lock is a
+    /// file of its own, because replacing the protected file would remove a lock on it.
     ///
     /// # Errors
     /// The disk refuses.
@@ -287,7 +287,7 @@ impl Directory {
         entries.map(|entry| entry.map(|entry| entry.file_name()).map_err(&failed)).collect()
     }
 
-    /// Removes a file; of a link, the link.
+    /// Removes a file; if it is a link, only the link.
     ///
     /// # Errors
     /// The disk refuses.
@@ -309,7 +309,7 @@ impl Directory {
 
     fn error(&self, action: &'static str, below: &Path, source: io::Error) -> FileError {
         let path = self.path.join(below);
-        // `cap-std` gives this kind without a number of the system to a path that leads out.
+        // `cap-std` reports a path that leads out with this kind and without an error number of the system.
         if source.kind() == io::ErrorKind::PermissionDenied && source.raw_os_error().is_none() {
             return FileError::Outside { path, directory: self.path.clone() };
         }
@@ -329,7 +329,7 @@ pub(super) fn bounded(mut file: File, length: u64, path: &Path, limit: u64) -> R
         read => read.map_err(FileError::io("read", path))?,
     };
     bytes.truncate(read);
-    // The file had room for one byte more, so this is all of it.
+    // The buffer has one byte more than the file, so everything was read.
     if read > 0 && read as u64 == length {
         return Ok(bytes);
     }

@@ -1,9 +1,9 @@
-//! Why a file cannot be read or written. The messages name the path and none of the contents.
+//! The errors of reading and writing files. Messages name the path and none of the contents.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file cannot be read or written. It names the path and nothing of what the file contains.
+/// Why a file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The system refused.
@@ -13,10 +13,10 @@ pub enum FileError {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A link on the path leads out of the directory that the path lies in by its name.
+    /// A link on the path leads out of the directory that the path names.
     #[error("`{}` leads out of `{}` through a symbolic link", path.display(), directory.display())]
     Outside {
         /// The file.
@@ -33,7 +33,7 @@ pub enum FileError {
     /// Not UTF-8.
     #[error("`{}` is not UTF-8 text", .0.display())]
     NotText(PathBuf),
-    /// More brackets are open at a time than an input needs.
+    /// More brackets are open at the same time than any input needs.
     #[error("`{}` is nested too deep", .0.display())]
     TooDeep(PathBuf),
     /// The file is larger than an input of its kind may be.
@@ -41,10 +41,10 @@ pub enum FileError {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Bytes.
+        /// The allowed size in bytes.
         limit: u64,
     },
-    /// Somebody edited the file while an edit of it was made.
+    /// Another process edited the file while an edit of it was made.
     #[error("`{}` was edited meanwhile", .0.display())]
     Edited(PathBuf),
     /// A pipe that does not end.
@@ -52,7 +52,7 @@ pub enum FileError {
     TooSlow {
         /// The pipe.
         path: PathBuf,
-        /// How long it was read.
+        /// How long it was read, in seconds.
         seconds: u64,
     },
     /// A directory of ours that others can change.
@@ -72,18 +72,18 @@ fn size(bytes: u64) -> String {
 }
 
 impl FileError {
-    /// What makes an error of the system that of a file.
+    /// Returns a function that turns an error of the system into a [`FileError`].
     pub fn io(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path: path.clone(), source }
     }
 
-    /// Whether there is no such file.
+    /// Whether the file does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// What to do about it, where there is something to do.
+    /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { .. } | Self::TooSlow { .. } | Self::TooLarge { .. } | Self::Exposed { .. } => None,

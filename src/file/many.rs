@@ -7,14 +7,14 @@ use super::directory::{Directory, bounded};
 use super::error::FileError;
 use super::platform;
 
-/// Reads many files of a [`Directory`], most of them beside the one before. The directory that they are
-/// in stays open, so that the system resolves one name for each file and not its whole path.
+/// Reads many files of a [`Directory`], mostly several in a row from the same subdirectory. That subdirectory stays
+/// open, so that the system resolves only one name per file instead of its whole path.
 #[derive(Debug)]
 pub struct ManyFiles<'d> {
     directory: &'d Directory,
     /// The directory of the last file.
     last: PathBuf,
-    /// The same, open, once a second file in it was read.
+    /// That directory, open once a second file in it was read.
     opened: Option<Directory>,
 }
 
@@ -24,21 +24,21 @@ impl<'d> ManyFiles<'d> {
         Self { directory, last: PathBuf::new(), opened: None }
     }
 
-    /// The same as [`Directory::read`].
+    /// Like [`Directory::read`].
     ///
     /// # Errors
     /// Those of [`Directory::read`].
     pub fn read(&mut self, below: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
         let (file, length) = match self.beside(below) {
             Some(file) => self.directory.regular_file(file, below)?,
-            // A link or an error: what it means depends on the whole path.
+            // A link or an error: its meaning depends on the whole path.
             None => self.directory.open_regular(below)?,
         };
         bounded(file, length, &self.directory.path().join(below), limit)
     }
 
-    /// Opens the file through the directory that it is in; nothing where that is not open, or the file
-    /// is a link or cannot be opened.
+    /// Opens the file through its open directory; `None` if that is not open, or if the file is a link or cannot be
+    /// opened.
     fn beside(&mut self, below: &Path) -> Option<File> {
         let (parent, name) = (below.parent()?, below.file_name()?);
         if parent.as_os_str().is_empty() {

@@ -1,8 +1,8 @@
-//! Reading and writing files. A [`Directory`] opens what is beneath it and never follows a link out of
-//! it; [`read`] and [`replace`] take a path that the caller named. Every read is bounded in size and in
-//! time, and accepts only regular files unless the caller named a pipe. Every write goes to a new file
-//! with a random name, which is then renamed: a write never follows a link, and a reader finds the old
-//! text or the new one. Errors name the path and never show what a file contains.
+//! Reading and writing files. A [`Directory`] opens files beneath it and never follows a link out of it; [`read`] and
+//! [`replace`] take a path that the caller named. Every read is bounded in size and time, and accepts only regular
+//! files unless the caller named a pipe. Every write goes to a new file with a random name, which is then renamed: a
+//! write never follows a link, and a reader sees the old text or the new one. Errors name the path but never show the
+//! content of a file.
 
 mod directory;
 mod error;
@@ -31,7 +31,7 @@ pub use stream::stdin;
 pub use walk::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry};
 pub use yaml::{is_nested_too_deep, read_yaml};
 
-/// The most bytes that are read of one input of each kind.
+/// The largest input of each kind, in bytes.
 pub mod limit {
     /// Acknowledgements, policies, faults, tenants and request bodies.
     pub const SETTINGS: u64 = 16 * 1024 * 1024;

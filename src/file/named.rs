@@ -1,5 +1,5 @@
-//! Files whose path the caller gives. A path inside of a stack or a repository is opened beneath that
-//! directory, because a change of the repository can put a link there; any other path is followed.
+//! Files whose path the caller gives. A path inside a stack or a repository is opened beneath that directory, because a
+//! change to the repository can add a link; any other path is followed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,14 +9,14 @@ use super::directory::{Directory, FileMode, bounded};
 use super::error::FileError;
 use super::{platform, stream};
 
-/// What makes a directory a stack or the top of a repository.
+/// Files that mark a directory as a stack or the top of a repository.
 const MARKERS: [&str; 2] = ["trueup.yaml", ".git"];
 
-/// The bytes of a file that the caller named, at most `limit`. It may be a pipe; inside of a stack or a
-/// repository no link leads out.
+/// The bytes of a file that the caller named, at most `limit`. It may be a pipe; a link out of a stack or repository is
+/// not followed.
 ///
 /// # Errors
-/// It is absent, too large, too slow, a directory or a device of blocks, or leads out.
+/// It is missing, too large, too slow, a directory or a block device, or a link leads out.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     match beneath(path, "read")? {
         Some((directory, below)) => take(directory.open_file(&below).map_err(|error| named(error, path))?, path, limit),
@@ -24,7 +24,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     }
 }
 
-/// The same for a file that usually lies elsewhere and is reached through links: a token, a key.
+/// Like [`read`], but follows every link: a token or a key is usually outside of the repository.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -44,11 +44,11 @@ fn take(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     }
 }
 
-/// Puts a file that the caller named in its place in one step, with the directories above it; `write` writes
-/// its content. Links are never followed out of a stack or a repository, and never as the last part of the path.
+/// Replaces a file that the caller named atomically, with the content that `write` writes, and creates the directories
+/// above it. A link out of a stack or repository is not followed, and neither is one as the last part of the path.
 ///
 /// # Errors
-/// The target is a link or not a regular file, leads out, or the disk refuses.
+/// The target is a link or not a regular file, a link leads out, or the disk refuses.
 pub fn replace(
     path: &Path,
     content: FileMode,
@@ -58,7 +58,7 @@ pub fn replace(
     directory.replace_with(below, content, write).map_err(|error| named(error, path))
 }
 
-/// Whether [`replace`] may put a file there, as far as its name says.
+/// Whether [`replace`] may write this file, as far as its last name shows.
 ///
 /// # Errors
 /// The target is a link or not a regular file.
@@ -70,8 +70,8 @@ pub fn check_replace(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Opens a file that the caller named, to read and write, and creates it where it is absent. Only its owner may read it
-/// once `accept` has found that it is what the caller meant; one that is refused keeps its mode.
+/// Opens a file that the caller named to read and write, and creates it if it is missing. If `accept` finds it to be
+/// what the caller meant, only its owner may read it from then on; a refused file keeps its mode.
 ///
 /// # Errors
 /// Those of [`replace`] and of `accept`.
@@ -84,8 +84,8 @@ pub fn open_private<T, E: From<FileError>>(path: &Path, accept: impl FnOnce(File
     Ok(accepted)
 }
 
-/// Opens a file that the caller named, to append to it, and creates it where it is absent. Only its owner
-/// may read it from then on.
+/// Opens a file that the caller named to append to it, and creates it if it is missing. Only its owner may read it from
+/// then on.
 ///
 /// # Errors
 /// Those of [`replace`].
@@ -96,7 +96,7 @@ pub fn append_private(path: &Path) -> Result<File, FileError> {
     Ok(file)
 }
 
-/// Waits until no other process changes a file that the caller named, and keeps others from it until the lock is dropped.
+/// Locks a file that the caller named against other processes, waiting for them if needed, until the result is dropped.
 ///
 /// # Errors
 /// Those of [`replace`].
@@ -105,10 +105,10 @@ pub fn lock(path: &Path) -> Result<File, FileError> {
     directory.lock(below).map_err(|error| named(error, path))
 }
 
-/// Opens a directory that the caller named, and creates it where it is absent.
+/// Opens a directory that the caller named, and creates it if it is missing.
 ///
 /// # Errors
-/// It leads out of its stack or repository, or cannot be created.
+/// A link leads out of its stack or repository, or it cannot be created.
 pub fn create_directory(path: &Path) -> Result<Directory, FileError> {
     match beneath(path, "create")? {
         Some((directory, below)) => directory.create(&below).map_err(|error| named(error, path)),
@@ -119,7 +119,7 @@ pub fn create_directory(path: &Path) -> Result<Directory, FileError> {
     }
 }
 
-/// The directory that a file is written to, which is created, and the file beneath it.
+/// The directory of a file to write, created if it is missing, and the path of the file beneath it.
 fn target(path: &Path) -> Result<(Directory, PathBuf), FileError> {
     let (directory, below) = match beneath(path, "write")? {
         Some(beneath) => beneath,
@@ -135,15 +135,15 @@ fn target(path: &Path) -> Result<(Directory, PathBuf), FileError> {
     Ok((directory, below))
 }
 
-/// The path without links, and on Windows in the form that people type and other programs take.
+/// The path without links, on Windows in its usual form without the prefix `\\?\`.
 ///
 /// # Errors
-/// Nothing is there, or it cannot be read.
+/// The path does not exist or cannot be read.
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     dunce::canonicalize(path)
 }
 
-/// The same, and of what is not there its place in its directory; or the path as it was given.
+/// Like [`real_path`]; for a missing file, its name in its real directory; else the path as given.
 pub fn real_path_or_given(path: &Path) -> PathBuf {
     let place = || {
         let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -158,22 +158,22 @@ pub fn slashed(path: &Path) -> String {
     if MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace(MAIN_SEPARATOR, "/") }
 }
 
-/// The same path, as reports and documents name it.
+/// The path with `/` on every system, as reports and documents name it.
 pub fn with_slashes(path: PathBuf) -> PathBuf {
     if MAIN_SEPARATOR == '/' { path } else { slashed(&path).into() }
 }
 
-/// Whether something is at a path that the caller named; a link counts wherever it leads.
+/// Whether a path that the caller named exists; a link counts even if its target is missing.
 pub fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// The stack or repository that a path lies in by its name and leads out of through a link.
+/// The stack or repository that contains a path by its name, but not after following its links.
 ///
 /// # Errors
 /// The path cannot be resolved.
 pub fn leads_out(path: &Path) -> io::Result<Option<PathBuf>> {
-    // In one form, however long they are.
+    // Both in canonical form, so that prefixes can be compared.
     let full = path.canonicalize()?;
     for directory in marked(&absolute(path)?) {
         if !full.starts_with(directory.canonicalize()?) {
@@ -183,8 +183,8 @@ pub fn leads_out(path: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// The innermost directory with a marker above the path, and the path beneath it; nothing where there is none. It is opened
-/// beneath the outermost one, so that it is not reached by a link that leads out.
+/// The innermost directory with a marker above the path, and the path beneath it; `None` if there is none. It is opened
+/// beneath the outermost one, so that a link cannot lead out of that.
 fn beneath(path: &Path, action: &'static str) -> Result<Option<(Directory, PathBuf)>, FileError> {
     let absolute = absolute(path).map_err(FileError::io(action, path))?;
     let marked = marked(&absolute);
@@ -205,7 +205,7 @@ fn marked(absolute: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The path from the root, without `.` and `..`; what is before a `..` is resolved as the system does.
+/// The path from the root, without `.` and `..`; the part before a `..` is resolved as the system does.
 fn absolute(path: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(path)?;
     let parts: Vec<Component<'_>> = absolute.components().collect();
@@ -222,7 +222,7 @@ fn named(error: FileError, path: &Path) -> FileError {
         FileError::Outside { directory, .. } => FileError::Outside { path, directory },
         FileError::Link(_) => FileError::Link(path),
         FileError::NotRegular(_) => FileError::NotRegular(path),
-        // What is opened and written below a directory has no other errors.
+        // Opening and writing below a directory cause no other errors.
         other => other,
     }
 }

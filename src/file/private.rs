@@ -1,5 +1,5 @@
-//! Directories in which the program keeps its own files. Who could write there could forge a run,
-//! so owner and mode are checked before anything is read or written.
+//! Directories for the program's own files. A user who can write there could forge a run, so owner and mode are checked
+//! before anything is read or written.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -11,11 +11,11 @@ use super::error::FileError;
 use super::platform;
 
 impl Directory {
-    /// The directory `name` in the state directory `state`, for us alone; both are created where they
-    /// are absent.
+    /// The directory `name` in the state directory `state`, accessible only to us; both are created if they are
+    /// missing.
     ///
     /// # Errors
-    /// [`FileError::Exposed`] where others can change what is in it; a link; the disk.
+    /// [`FileError::Exposed`] if others can change its content; a link; the disk.
     pub fn private(state: &Path, name: &str) -> Result<Self, FileError> {
         platform::create_private_directories(state).map_err(FileError::io("create", state))?;
         let parent = shared(state)?;
@@ -27,7 +27,7 @@ impl Directory {
         }
     }
 
-    /// The same where it is there; nothing otherwise.
+    /// Like [`Directory::private`], but `None` if the directory does not exist.
     ///
     /// # Errors
     /// Those of [`Directory::private`].
@@ -49,7 +49,7 @@ pub fn read_own(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     directory.read(name, limit)
 }
 
-/// The same file, open for reading.
+/// Such a file, open for reading.
 ///
 /// # Errors
 /// Those of [`read_own`].
@@ -67,8 +67,7 @@ fn around(path: &Path) -> Result<(Directory, &OsStr), FileError> {
     Ok((own(&shared(state)?, name)?, file))
 }
 
-/// The directory around ours: others may read it, and may write it only where they cannot rename what
-/// is ours.
+/// The directory around ours: others may read it, but may write it only if they cannot rename our files.
 fn shared(path: &Path) -> Result<Directory, FileError> {
     let directory = Directory::open(path)?;
     let metadata = metadata(&directory)?;
@@ -78,8 +77,8 @@ fn shared(path: &Path) -> Result<Directory, FileError> {
     Ok(directory)
 }
 
-/// Our own directory. One that our group can write is closed to it: some systems open every directory
-/// of a volume to a group.
+/// Our own directory. If our group can write it, its mode is changed: some systems open every directory of a volume to
+/// a group.
 fn own(parent: &Directory, name: impl AsRef<Path>) -> Result<Directory, FileError> {
     let name = name.as_ref();
     let path = parent.path().join(name);

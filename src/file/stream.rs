@@ -1,5 +1,4 @@
-//! Standard input and pipes: read on a thread of their own, so that one that does not end costs a
-//! bounded time.
+//! Standard input and pipes: read on a thread of their own, so that a pipe that never ends costs only a limited time.
 
 use std::io::{IsTerminal as _, Read};
 use std::path::Path;
@@ -11,7 +10,7 @@ use super::error::FileError;
 /// How long a pipe may take to end.
 const POLL_POLICY: Duration = Duration::from_mins(1);
 
-/// Standard input to its end, at most `limit` bytes. Where a person types, nothing is hurried.
+/// Standard input to its end, at most `limit` bytes. Input from a terminal has no time limit.
 ///
 /// # Errors
 /// It is too large, does not end, or cannot be read.
@@ -24,7 +23,7 @@ pub fn stdin(limit: u64) -> Result<Vec<u8>, FileError> {
     }
 }
 
-/// What a pipe gives until it ends.
+/// The content of a pipe until it ends.
 pub(super) fn read(from: impl Read + Send + 'static, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     read_within(POLL_POLICY, from, path, limit)
 }
@@ -38,7 +37,7 @@ pub(super) fn read_within(
     let (done, result) = mpsc::channel();
     let name = path.to_owned();
     let reading = std::thread::Builder::new().name("pipe".to_owned()).spawn(move || {
-        // The caller is gone where the time was up.
+        // The caller may have stopped waiting.
         let _ = done.send(whole(from, &name, limit));
     });
     reading.map_err(FileError::io("read", path))?;

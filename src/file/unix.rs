@@ -1,4 +1,4 @@
-//! Files as Unix systems have them: modes, owners, pipes with a name.
+//! The Unix side of file access: modes, owners, named pipes.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, FileType, Metadata};
@@ -20,61 +20,61 @@ const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 const RUNS: u32 = 0o111;
 
-/// Opens for reading, without waiting for the writer of a pipe.
+/// Opens a file for reading, without waiting for the writer of a pipe.
 pub(super) fn open_now(path: &Path) -> io::Result<File> {
     std::fs::OpenOptions::new().read(true).custom_flags(flags(OFlags::NONBLOCK | OFlags::NOCTTY)).open(path)
 }
 
-/// The same for what is opened beneath a directory.
+/// Like [`open_now`], for options that open a file beneath a directory.
 pub(super) fn without_waiting(options: &mut OpenOptions) {
     cap_std::fs::OpenOptionsExt::custom_flags(options, flags(OFlags::NONBLOCK | OFlags::NOCTTY));
 }
 
-/// Opens what a directory has under this name for reading, unless it is a link, and does not wait for
-/// the writer of a pipe. A name without a separator cannot lead out of the directory.
+/// Opens an entry of a directory for reading, unless it is a link, without waiting for the writer of a pipe. A name
+/// without a separator cannot lead out of the directory.
 pub(super) fn open_entry(directory: &Dir, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(openat(directory, name, flags, Mode::empty())?.into())
 }
 
-/// Refuses a link, and does not wait for the writer of a pipe.
+/// Options that refuse a link and do not wait for the writer of a pipe.
 pub(super) fn without_links(options: &mut OpenOptions) {
     cap_std::fs::OpenOptionsExt::custom_flags(options, flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
 }
 
-/// Who may read a file that is created: its owner alone, or whom the umask allows.
+/// Sets the mode of a new file: readable by its owner only, or by others as the umask allows.
 pub(super) fn readable_by_others(options: &mut OpenOptions, shared: bool) {
     cap_std::fs::OpenOptionsExt::mode(options, if shared { SHARED_FILE } else { PRIVATE_FILE });
 }
 
-/// The end of what a file of this kind gives is decided elsewhere.
+/// Whether a file of this kind is a stream, whose end another process or a user decides.
 pub(super) fn is_stream(kind: FileType) -> bool {
     !kind.is_file() && !kind.is_dir() && !kind.is_block_device()
 }
 
-/// The same pipe, which waits for its writer.
+/// Changes an open pipe to wait for its writer.
 pub(super) fn waiting(file: File) -> io::Result<File> {
     fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
     Ok(file)
 }
 
-/// Gives a file the owner, the group and the mode of the one whose place it takes.
+/// Gives a file the owner, the group and the mode of the file that it replaces.
 pub(super) fn keep_access(file: &File, before: &cap_std::fs::Metadata) -> io::Result<()> {
     let (owner, group) = (cap_std::fs::MetadataExt::uid(before), cap_std::fs::MetadataExt::gid(before));
     let mut mode = cap_std::fs::PermissionsExt::mode(&before.permissions()) & 0o777;
     let now = file.metadata()?;
-    // Only root may give a file away, and only a member may give it to a group.
+    // Only root may change the owner, and only a member of a group may give a file to it.
     if (now.uid(), now.gid()) != (owner, group)
         && fchown(file, Some(owner), Some(group)).is_err()
         && fchown(file, None, Some(group)).is_err()
     {
-        // Another group gets what everyone has.
+        // The group that it has instead gets the permissions of everyone.
         mode = (mode & !0o070) | ((mode & 0o007) << 3);
     }
     file.set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
-/// Leaves a file that is there to its owner alone.
+/// Makes an existing file accessible to its owner only.
 pub(super) fn close_to_others(file: &File) -> io::Result<()> {
     if file.metadata()?.permissions().mode() & NOT_OWNER == 0 {
         return Ok(());
@@ -82,20 +82,20 @@ pub(super) fn close_to_others(file: &File) -> io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(PRIVATE_FILE))
 }
 
-/// Creates a directory for its owner alone, with those above it.
+/// Creates a directory and those above it, accessible to the owner only.
 pub(super) fn create_private_directories(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(path)
 }
 
-/// The same beneath a directory.
+/// Creates a directory beneath `parent`, accessible to the owner only.
 pub(super) fn create_private_directory(parent: &Dir, name: &str) -> io::Result<()> {
     let mut builder = cap_std::fs::DirBuilder::new();
     cap_std::fs::DirBuilderExt::mode(&mut builder, PRIVATE_DIRECTORY);
     parent.create_dir_with(name, &builder)
 }
 
-/// What is wrong with a directory around ours: others may read it, and may write it only where they
-/// cannot rename what is ours.
+/// What is wrong with a directory around ours: others may read it, but may write it only if they cannot rename our
+/// files.
 pub(super) fn exposed_around(metadata: &Metadata) -> Option<&'static str> {
     let user = rustix::process::geteuid().as_raw();
     if user != 0 && metadata.uid() != user && metadata.uid() != 0 {
@@ -107,7 +107,7 @@ pub(super) fn exposed_around(metadata: &Metadata) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with a directory of ours.
+/// What is wrong with the owner or mode of our directory.
 pub(super) fn exposed(metadata: &Metadata) -> Option<&'static str> {
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         Some("belongs to another user")
@@ -128,21 +128,21 @@ pub(super) fn close_to_group(parent: &Dir, name: &Path, metadata: &Metadata) -> 
 
 /// Flushes the names in a directory to the disk.
 pub(super) fn sync_directory(parent: &Dir, below: &Path) -> io::Result<()> {
-    // A directory that is only opened to be passed through cannot be flushed.
+    // A handle that was opened only for path lookup cannot be flushed.
     parent.open(below)?.sync_all()
 }
 
-/// Who owns what is at a path, where that is known.
+/// The user id of the owner of a path, if it can be read.
 pub fn owner(path: &Path) -> Option<u32> {
     std::fs::metadata(path).ok().map(|metadata| metadata.uid())
 }
 
-/// Whether a file can be started.
+/// Whether a file is executable.
 pub fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & RUNS != 0)
 }
 
-/// Flags as the standard library and `cap-std` take them.
+/// Flags in the type that the standard library and `cap-std` take.
 fn flags(flags: OFlags) -> i32 {
     // The flags of `open` are small positive numbers on every system.
     i32::try_from(flags.bits()).unwrap_or_default()

@@ -1,29 +1,29 @@
-//! A walk of a directory that ends, however many entries a hostile tree has.
+//! A walk of a directory that ends even if a hostile tree has any number of entries.
 
 use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, IntoIter, WalkDir};
 
-/// Entries that a walk visits at most.
+/// The most entries that a walk visits.
 pub const MOST_ENTRIES: usize = 1_000_000;
 
-/// Why an entry of a walk is not known.
+/// Why an entry of a walk cannot be returned.
 #[derive(Debug, thiserror::Error)]
 pub enum WalkError {
-    /// The walk ended before all was visited.
+    /// The walk reached its limit before its end.
     #[error("`{}` has more than the allowed {limit} files", directory.display())]
     TooMany {
-        /// Where it began.
+        /// The directory of the walk.
         directory: PathBuf,
         /// How many are allowed.
         limit: usize,
     },
-    /// One entry cannot be read; the walk goes on.
+    /// One entry cannot be read; the walk continues.
     #[error(transparent)]
     Entry(#[from] walkdir::Error),
 }
 
-/// The entries in and below a directory, but for those that are left out with all that is below them.
+/// The entries in and below a directory, without excluded ones and everything below those.
 pub struct Walk<F> {
     directory: PathBuf,
     entries: IntoIter,
@@ -33,19 +33,19 @@ pub struct Walk<F> {
 }
 
 impl<F: FnMut(&DirEntry) -> bool> Walk<F> {
-    /// Follows no link.
+    /// A walk that follows no links.
     pub fn new(directory: &Path, limit: usize, is_left_out: F) -> Self {
         let entries = WalkDir::new(directory).into_iter();
         Self { directory: directory.to_owned(), entries, limit, visited: 0, is_left_out }
     }
 
-    /// Follows links, and reports those that lead back to a directory above them.
+    /// A walk that follows links, and reports links to a directory above them.
     pub fn through_links(directory: &Path, limit: usize, is_left_out: F) -> Self {
         let entries = WalkDir::new(directory).follow_links(true).into_iter();
         Self { entries, ..Self::new(directory, limit, is_left_out) }
     }
 
-    /// Leaves out what is below the directory that was visited last.
+    /// Skips the content of the directory that was returned last.
     pub fn skip_directory(&mut self) {
         self.entries.skip_current_dir();
     }
@@ -59,7 +59,7 @@ impl<F: FnMut(&DirEntry) -> bool> Iterator for Walk<F> {
             let entry = self.entries.next()?;
             self.visited += 1;
             match entry {
-                // What is left out takes time as well.
+                // Excluded entries count too, because they cost time.
                 _ if self.visited > self.limit => {
                     let directory = self.directory.clone();
                     return Some(Err(WalkError::TooMany { directory, limit: self.limit }));
@@ -76,7 +76,7 @@ impl<F: FnMut(&DirEntry) -> bool> Iterator for Walk<F> {
     }
 }
 
-/// Whether what a walk meets is hidden; where the walk begins is not.
+/// Whether an entry is hidden; the directory of the walk itself never is.
 pub fn is_hidden_entry(entry: &DirEntry) -> bool {
     entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".")
 }

@@ -1,11 +1,11 @@
-//! What a parser of YAML must not be given: its work on nested brackets grows with their square.
+//! Refuses deeply nested YAML before it is parsed: the parser's work grows with the square of the depth.
 
 use std::path::Path;
 
 use super::error::FileError;
 use super::named;
 
-/// Brackets that may be open at a time.
+/// How many brackets may be open at the same time.
 const DEEPEST: usize = 64;
 
 /// The text of a file that the caller named, for a parser of YAML.
@@ -18,12 +18,11 @@ pub fn read_yaml(path: &Path, limit: u64) -> Result<String, FileError> {
     if is_nested_too_deep(&text) {
         return Err(FileError::TooDeep(path.to_owned()));
     }
-    // The parser takes a byte-order mark for the start of another document.
+    // The parser would take a byte-order mark for the start of another document.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// Whether more brackets are open at a time than any input of ours needs. Brackets in quotes and
-/// comments count too.
+/// Whether more brackets are open at the same time than any input of ours needs. Brackets in quotes and comments count.
 pub fn is_nested_too_deep(text: &str) -> bool {
     let mut open = 0_usize;
     text.bytes().any(|byte| {
