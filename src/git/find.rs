@@ -1,5 +1,5 @@
-//! Where a repository is. trueup searches for it itself: only a directory that contains `.git` is the
-//! top of one, so that no directory of committed files can pass for a repository.
+//! Finds the repository of a directory. trueup searches itself: only a directory that contains `.git` is the top of a
+//! repository, so that a directory of committed files cannot pass for one.
 
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use super::GitError;
 use super::index::Index;
 use crate::file::{self, FileError, MOST_ENTRIES, Walk, WalkError, owner};
 
-/// Bytes of a file that only points to a directory.
+/// The largest file that only points to a directory, in bytes.
 const LARGEST_POINTER: u64 = 8 * 1024;
-/// Bytes of the file of packed references.
+/// The largest file of packed references, in bytes.
 const LARGEST_REFERENCES: u64 = 64 * 1024 * 1024;
-/// Bytes of the settings of a repository.
+/// The largest settings of a repository, in bytes.
 const LARGEST_SETTINGS: u64 = 1024 * 1024;
-/// Names of references that lead from one to the next.
+/// The longest chain of symbolic references that is followed.
 const MOST_NAMES: usize = 5;
 
 /// A repository on disk.
@@ -26,19 +26,19 @@ pub(super) struct RepositoryPaths {
     pub(super) top: PathBuf,
     /// The git directory of this working tree.
     pub(super) directory: PathBuf,
-    /// The git directory that contains the objects; another one for a linked working tree.
+    /// The git directory that contains the objects; for a linked working tree, not [`Self::directory`].
     pub(super) common: PathBuf,
     /// The searched directory, below the top, with a final `/` unless it is the top.
     pub(super) prefix: String,
 }
 
-/// Where the files of a repository show its `HEAD`: it is another one after each change of that.
+/// The position of a repository's `HEAD` by its files; each change of `HEAD` makes a different mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeadMark {
     git: PathBuf,
     branch: Option<PathBuf>,
     commit: Vec<u8>,
-    /// Where references are kept in tables, every change of one makes another list of these.
+    /// The lists of reference tables, which every change of a reference changes.
     tables: [Vec<u8>; 2],
 }
 
@@ -52,7 +52,7 @@ impl RepositoryPaths {
             let out_of_reach = || GitError::OutOfReach(marker.clone());
             let metadata = match std::fs::metadata(&marker) {
                 Ok(metadata) => metadata,
-                // A link to what is not there.
+                // A dangling link.
                 Err(_) if file::exists(&marker) => return Err(out_of_reach()),
                 Err(_) => continue,
             };
@@ -68,7 +68,7 @@ impl RepositoryPaths {
             };
             let (head, objects) = (git.join("HEAD").symlink_metadata(), common.join("objects"));
             if head.is_err() || !objects.is_dir() {
-                // An empty `.git` directory is no repository, for git neither.
+                // An empty `.git` directory is not a repository for git either.
                 let leads_nowhere = file::exists(&objects) && !objects.is_dir();
                 let is_closed = head.is_err_and(|error| error.kind() != ErrorKind::NotFound) || leads_nowhere;
                 if metadata.is_file() || is_closed {
@@ -85,9 +85,9 @@ impl RepositoryPaths {
         Err(none())
     }
 
-    /// Refuses a repository that another user put above the definitions. It must belong to whom the
-    /// definitions belong, to the user `me`, or to root: git's own check asks for the user alone, which
-    /// fails in containers, and protects programs that a configuration names; here it names none.
+    /// Refuses a repository that another user put above the definitions. It must belong to the owner of the
+    /// definitions, to the user `me`, or to root. git's own check accepts only the user, which fails in containers; it
+    /// protects programs that a configuration names, but here the configuration is not used.
     pub(super) fn check_owner(&self, definitions: &Path, me: Option<u32>) -> Result<(), GitError> {
         let trusted = [Some(0), me, owner(definitions)];
         for path in [self.top.join(".git"), self.directory.clone(), self.common.clone()] {
@@ -99,9 +99,9 @@ impl RepositoryPaths {
         Ok(())
     }
 
-    /// Why the working tree may lack what its commit has below a directory: it is sparse, a file is not there for which git
-    /// does not look, a symbolic link is a file, or an empty directory may be the place of a submodule, if its path from there
-    /// can be one.
+    /// Why the working tree may lack files of its commit below a directory: it is sparse, a file that git was told to
+    /// skip is missing, a symbolic link is a file, or an empty directory may be that of a submodule, if
+    /// `can_be_submodule` accepts its path.
     pub(super) fn may_lack(
         &self,
         below: &str,
@@ -135,11 +135,11 @@ impl RepositoryPaths {
         Walk::new(&start, MOST_ENTRIES, file::is_hidden_entry).find_map(reason)
     }
 
-    /// Whether its branch has no commit yet, as far as files show it.
+    /// Whether its branch certainly has no commit yet, by its files.
     pub(super) fn is_unborn(&self) -> bool {
         let Some(branch) = pointer(&self.directory.join("HEAD"), "ref:") else { return false };
         let is_packed = || self.packed(&branch).map_or(true, |commit| commit.is_some());
-        // Files do not show references that are kept in another way.
+        // `.invalid` marks references that are stored in another way, which files do not show.
         !branch.ends_with(".invalid") && !file::exists(&self.common.join(&branch)) && !is_packed()
     }
 
@@ -153,7 +153,7 @@ impl RepositoryPaths {
         Ok(packed.split(|byte| *byte == b'\n').find_map(|line| line.strip_suffix(&*name)).map(<[u8]>::to_vec))
     }
 
-    /// Where its `HEAD` is.
+    /// The current position of its `HEAD`.
     pub(super) fn head_mark(&self) -> HeadMark {
         let read = |path: PathBuf| file::read(&path, LARGEST_POINTER).ok().map(|text| text.trim_ascii().to_vec());
         let (mut place, mut branch) = (self.directory.join("HEAD"), None);
@@ -169,17 +169,17 @@ impl RepositoryPaths {
         HeadMark { git: self.directory.clone(), branch, commit, tables }
     }
 
-    /// Whether a regular file is at this path from the top, as a checkout without symbolic links writes one.
+    /// Whether this path from the top is a regular file, which a checkout without symbolic links writes for a link.
     pub(super) fn is_file_for_link(&self, path: &str) -> bool {
         self.top.join(path).symlink_metadata().is_ok_and(|found| found.is_file())
     }
 
-    /// Whether the settings say that it is sparse, in any way in which git writes a boolean.
+    /// Whether the settings make it sparse; git writes a boolean in several ways.
     pub(super) fn is_sparse(&self) -> bool {
         self.setting("sparsecheckout").is_some_and(|value| !["", "false", "no", "off", "0"].contains(&value.as_str()))
     }
 
-    /// What its index says.
+    /// Its index.
     pub(super) fn index(&self) -> Index {
         let is_longer = self.setting("objectformat").is_some_and(|format| format == "sha256");
         Index::read(&self.directory, if is_longer { 32 } else { 20 })
@@ -198,13 +198,13 @@ impl RepositoryPaths {
     }
 }
 
-/// git leaves one in the place of a submodule, named in `.gitmodules` or not, and keeps none otherwise.
+/// Whether a directory is empty: git creates one only for a submodule, whether `.gitmodules` names it or not.
 pub(super) fn is_empty_directory(path: &Path) -> bool {
     path.read_dir().is_ok_and(|mut found| found.next().is_none())
 }
 
-/// Whether the directory in the place of a submodule has no checkout of one, whatever else is in it: no repository of its
-/// own, or one without an index, as a clone leaves it whose commit could not be fetched.
+/// Whether the directory of a submodule has no checkout of it, whatever else it contains: it has no `.git`, or a
+/// repository without an index, as after a clone whose commit could not be fetched.
 pub(super) fn is_not_checked_out(place: &Path) -> bool {
     let is_directory = place.symlink_metadata().is_ok_and(|found| found.is_dir());
     is_directory

@@ -1,5 +1,5 @@
-//! Commits that changed a directory, newest first, with the files that each of them changed. Nothing
-//! is compared but trees: what changed inside a file is for the caller to read.
+//! Commits that changed a directory, newest first, with the files that each of them changed. Only trees are compared:
+//! the caller reads what changed inside a file.
 
 use std::iter;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use super::{GitError, HEAD, Repository, question, unexpected};
 
 /// How long one walk through the history may take.
 const TIME: Duration = Duration::from_secs(5);
-/// What a list of changes may cost.
+/// The limits of a list of changes.
 const CHANGES: CallLimits = CallLimits { bytes: 64 * 1024 * 1024, time: TIME };
-/// Moves of a file that are followed.
+/// How many moves of a file are followed.
 const MOVES: usize = 8;
-/// Versions of a file that are read at once.
+/// How many versions of a file are read with one call.
 const AT_ONCE: usize = 200;
-/// Bytes of all versions of a file that are read.
+/// The limit for all versions of a file together, in bytes.
 const LARGEST_VERSIONS: usize = 16 * 1024 * 1024;
-/// What changed files may cost that are read at once.
+/// The limits of reading changed files with one call.
 const BLOBS: CallLimits = CallLimits { bytes: 64 * 1024 * 1024, time: TIME };
 
-/// How git is to show what differs.
+/// The arguments for git's output of differences.
 const RAW: [&str; 6] = ["-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
-/// A commit behind one of its parents.
+/// A parent and a commit that follows it.
 type WithParent = (String, String);
 
 /// A commit that changed something.
@@ -32,11 +32,11 @@ type WithParent = (String, String);
 pub struct HistoryCommit {
     /// Its full id.
     pub id: String,
-    /// The date of it, `2026-11-21`.
+    /// Its date, `2026-11-21`.
     pub date: String,
-    /// When it was committed, in seconds of the epoch.
+    /// When it was committed, in seconds since the epoch.
     pub seconds: i64,
-    /// The commits before it.
+    /// Its parents.
     pub parents: Vec<String>,
 }
 
@@ -45,15 +45,15 @@ pub struct HistoryCommit {
 pub struct ChangedFile {
     /// Its path from the repository's top.
     pub path: String,
-    /// Its object before; nothing where it was added, or was no file.
+    /// Its object before; `None` if it was added, or was not a file.
     pub before: Option<String>,
-    /// Its object after; nothing where it was removed, or is not a file.
+    /// Its object after; `None` if it was removed, or is not a file.
     pub after: Option<String>,
 }
 
 impl Repository {
-    /// The commits up to the working tree's that changed something below the directory, no commit
-    /// before one that follows it; at most `most`.
+    /// The commits up to that of the working tree that changed something below the directory, each before its
+    /// ancestors; at most `most`.
     ///
     /// # Errors
     /// The program failed, or took too long.
@@ -61,12 +61,12 @@ impl Repository {
         self.walk(&[&self.head()?], &[self.prefix()], most)
     }
 
-    /// Those of them that follow `commit` (a full id) and change something below one of `directories`, which are paths
-    /// from the top: each has that commit in its past. Where the working tree's does not have it there, as after a rebase or a
-    /// squashed merge, those that are not in the past of `commit`: any of them may have come after it.
+    /// The commits since `commit` (a full id) that changed something below one of `directories`, which are paths from
+    /// the top: its descendants up to the working tree's commit. If `commit` is not in the past of that one, as after a
+    /// rebase or a squashed merge, all commits that are not in the past of `commit`: any of them may be newer.
     ///
     /// # Errors
-    /// The program failed, or took too long, or the clone is shallow and does not show whether it is in the past.
+    /// The program failed or took too long, or a shallow clone does not show whether `commit` is in the past.
     pub fn steps_since(&self, commit: &str, directories: &[&str], most: usize) -> Result<Vec<HistoryCommit>, GitError> {
         let head = self.head()?;
         let range = format!("{commit}..{head}");
@@ -94,11 +94,11 @@ impl Repository {
         Ok(listed.lines().filter(|line| !line.starts_with("commit ")).filter_map(step).collect())
     }
 
-    /// Gives `take` the versions of a file of the directory in the commits that changed it; a commit that removed it has none.
-    /// It was elsewhere before each commit that added it there and removed one of the same name that `is_it`.
+    /// Passes `take` each version of a file of the directory that a commit wrote. The file is followed to its former
+    /// path if a commit added it and removed a file of the same name that `is_it` accepts.
     ///
     /// # Errors
-    /// The program failed, or took too long, or there is more than is read: then older versions are not known.
+    /// The program failed or took too long, or a limit was reached: then older versions are unknown.
     pub fn versions(
         &self,
         file: &str,
@@ -128,10 +128,10 @@ impl Repository {
         Ok(())
     }
 
-    /// The objects that a file was in the commits up to `from` that changed it, the newest first; and the commits that added
-    /// it, each behind the parent that did not have it.
+    /// The objects of a file in the commits up to `from` that changed it, newest first; and the commits that added it,
+    /// each with the parent that lacks it.
     fn objects_of(&self, from: &str, path: &str) -> Result<(Vec<String>, Vec<WithParent>), GitError> {
-        // Before the first commit nothing was.
+        // `--ignore-missing`: there may be no commit yet.
         let mut arguments = vec!["log", "--ignore-missing", "-m", "--format=%H %P"];
         arguments.extend(RAW);
         arguments.extend([from, "--", path]);
@@ -145,14 +145,14 @@ impl Repository {
             }
             objects.extend(changed.into_iter().filter_map(|one| one.after));
         }
-        // Of a merge git shows the difference to each parent.
+        // For a merge git lists the difference to each parent.
         objects.dedup();
         Ok((objects, added))
     }
 
     /// The bytes of files by their objects.
     fn blobs_and_head(&self, objects: &[String]) -> Result<Vec<Vec<u8>>, GitError> {
-        // The commit is asked for soon, and this way takes no program of its own.
+        // `HEAD` is needed soon, and reading it here saves a call.
         let names: Vec<&str> = iter::once(HEAD).chain(objects.iter().map(String::as_str)).collect();
         let output = self.batch(&names, BLOBS)?;
         let mut read = Objects(&output);
@@ -162,7 +162,7 @@ impl Repository {
         read.take(objects.len()).map(|object| object?.map(|object| object.bytes.to_vec()).ok_or_else(lacking)).collect()
     }
 
-    /// Where a file was before the commit that moved it to `path`.
+    /// The path of a file before the commit that moved it to `path`.
     fn moved_from(
         &self,
         file: &str,
@@ -177,7 +177,7 @@ impl Repository {
         for one in changed.into_iter().filter(|one| one.after.is_none() && one.path.rsplit('/').next() == Some(file)) {
             let Some(object) = &one.before else { continue };
             if self.blobs(&[object])?.first().is_some_and(|bytes| is_it(bytes)) {
-                // Where it replaces other bytes, git does not find the file by it.
+                // A lossy path cannot be used to find the file.
                 let is_known = !one.path.contains(char::REPLACEMENT_CHARACTER);
                 return if is_known { Ok(Some(one.path)) } else { Err(unexpected("diff-tree")) };
             }
@@ -185,8 +185,7 @@ impl Repository {
         Ok(None)
     }
 
-    /// The files that differ between pairs of commits, the older first; before the first commit there
-    /// was nothing.
+    /// The files that differ between pairs of commits, each pair with the older one first, or `None` for an empty tree.
     ///
     /// # Errors
     /// The program failed, or took too long.
@@ -203,10 +202,10 @@ impl Repository {
         if changed.len() == pairs.len() { Ok(changed) } else { Err(unexpected("diff-tree")) }
     }
 
-    /// The bytes of changed files by their objects, in their order.
+    /// The bytes of changed files, by their objects and in the same order.
     ///
     /// # Errors
-    /// The clone lacks one, they are too large together, or it took too long.
+    /// The clone lacks one, they are too large together, or the call took too long.
     pub fn blobs(&self, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
         let contents = self.objects(objects, BLOBS)?;
         contents.into_iter().collect::<Option<_>>().ok_or_else(lacking)
@@ -218,12 +217,12 @@ fn lacking() -> GitError {
     GitError::Failed { command: "cat-file".to_owned(), message }
 }
 
-/// The lines about commits in an answer of [`RAW`], each with the files that differ.
+/// The commit lines in an output with [`RAW`], each with its changed files.
 fn changes<'o>(command: &str, output: &'o [u8]) -> Result<Vec<(&'o str, Vec<ChangedFile>)>, GitError> {
     let mut commits: Vec<(&str, Vec<ChangedFile>)> = Vec::new();
     let mut parts = output.split(|byte| *byte == 0).filter(|part| !part.is_empty());
     while let Some(part) = parts.next() {
-        // `log` has a line end before the first file.
+        // `log` writes a line break before the first file.
         let part = part.trim_ascii_start();
         let read = match part.strip_prefix(b":") {
             None => std::str::from_utf8(part).ok().map(|line| commits.push((line, Vec::new()))),
@@ -237,12 +236,12 @@ fn changes<'o>(command: &str, output: &'o [u8]) -> Result<Vec<(&'o str, Vec<Chan
     Ok(commits)
 }
 
-/// What is between `:` and the path in a raw line of `diff-tree`.
+/// The change in a raw line of `diff-tree`, whose part between `:` and the path is `about`.
 fn change_of(about: &[u8], path: &[u8]) -> Option<ChangedFile> {
     let mut words = std::str::from_utf8(about).ok()?.split(' ');
     let (mode_before, mode_after) = (words.next()?, words.next()?);
     let (before, after) = (words.next()?, words.next()?);
-    // Links and submodules are not files.
+    // Links and submodules do not count as files.
     let file = |mode: &str, object: &str| mode.starts_with("100").then(|| object.to_owned());
     let path = String::from_utf8_lossy(path).into_owned();
     Some(ChangedFile { path, before: file(mode_before, before), after: file(mode_after, after) })

@@ -1,55 +1,54 @@
-//! What the index of a working tree says of files that are not in it: git looks for no file whose entry has a mark, and its
-//! status shows no difference where such a file is missing. trueup reads the marks itself, in every version of the format, so
-//! that the answer needs no program.
+//! Finds files in the index of a working tree that git was told to skip: git's status shows no difference if such a
+//! file is missing. trueup reads these flags itself, in every version of the format, so that no program is needed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::file;
 
-/// Bytes of an index.
+/// The largest index, in bytes.
 const LARGEST_INDEX: u64 = 1024 * 1024 * 1024;
-/// Bytes before the first entry.
+/// The bytes before the first entry.
 const HEADER: usize = 12;
-/// Bytes of an entry before its object.
+/// The bytes of an entry before its object.
 const NUMBERS: usize = 40;
-/// The mark of `git update-index --assume-unchanged`.
+/// The flag of `git update-index --assume-unchanged`.
 const ASSUMED: u16 = 0x8000;
-/// There are more marks.
+/// The flag that more flags follow.
 const EXTENDED: u16 = 0x4000;
-/// The mark of `git sparse-checkout`, among the others.
+/// The flag of `git sparse-checkout`, among the further flags.
 const SKIPPED: u16 = 0x4000;
-/// The kind of an entry, of its mode.
+/// The bits of an entry's mode with its kind.
 const KIND: u32 = 0o170_000;
 const LINK: u32 = 0o120_000;
 
-/// What is special in an index.
+/// The special entries of an index.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// The paths for which git does not look in the working tree; that of a directory, in the place of all in it, has a
-    /// final `/`.
+    /// The paths that git skips in the working tree; the path of a directory, which includes everything in it, ends in
+    /// `/`.
     unseen: BTreeSet<String>,
-    /// Symbolic links.
+    /// The paths of symbolic links.
     pub(super) links: Vec<String>,
-    /// Whether there may be others.
+    /// Whether the index could not be read completely, so that there may be others.
     pub(super) is_unclear: bool,
 }
 
 impl Index {
-    /// The index in a git directory, whose objects have ids of `id` bytes.
+    /// The index in a git directory whose object ids have `id` bytes.
     pub(super) fn read(directory: &Path, id: usize) -> Self {
         let mut index = Self::default();
         index.take(&directory.join("index"), id);
         index
     }
 
-    /// Whether git does not look for the file at this path from the top.
+    /// Whether git may skip the file at this path from the top.
     pub(super) fn hides(&self, path: &str) -> bool {
         let is_unseen = |path: &str| self.unseen.contains(path);
         self.is_unclear || is_unseen(path) || path.match_indices('/').any(|(at, _)| is_unseen(&path[..=at]))
     }
 
-    /// Those of its entries below a directory, or around it, for which git does not look.
+    /// The skipped paths below a directory, or that contain it.
     pub(super) fn unseen_below<'i>(&'i self, below: &'i str) -> impl Iterator<Item = &'i str> {
         self.unseen.iter().map(String::as_str).filter(move |path| path.starts_with(below) || below.starts_with(*path))
     }
@@ -60,17 +59,17 @@ impl Index {
                 let shared = self.entries(&bytes, id);
                 match shared {
                     Some(None) => {}
-                    // Another file has the entries that did not change.
+                    // A shared index file has the unchanged entries.
                     Some(Some(shared)) if !file.ends_with(&shared) => self.take(&file.with_file_name(shared), id),
                     _ => self.is_unclear = true,
                 }
             }
-            // Before the first commit there may be none.
+            // Before the first commit there may be no index.
             Err(error) => self.is_unclear |= !error.is_missing() || !file.ends_with("index"),
         }
     }
 
-    /// Takes in the entries of a file; returns the name of the one that it refers to, or nothing where it cannot be read.
+    /// Adds the entries of an index. Returns the name of the shared index that it refers to; `None` if damaged.
     fn entries(&mut self, bytes: &[u8], id: usize) -> Option<Option<String>> {
         let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let marks = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
@@ -86,7 +85,7 @@ impl Index {
             let mut name = at + NUMBERS + id + if is_extended { 4 } else { 2 };
             let mut kept = 0;
             if version == 4 {
-                // Each path begins as the one before it, without so many bytes of its end.
+                // Each path repeats the one before it, except for this number of bytes at its end.
                 let (dropped, after) = varint(bytes, name)?;
                 kept = path.len().checked_sub(dropped)?;
                 name = after;
@@ -96,7 +95,7 @@ impl Index {
             path.extend_from_slice(&bytes[name..end]);
             let (is_unseen, is_link) = (first & ASSUMED != 0 || more & SKIPPED != 0, number(at + 24)? & KIND == LINK);
             if path.is_empty() {
-                // What takes the place of an entry of another file does not repeat its path.
+                // An entry that replaces one of the shared index does not repeat its path.
                 self.is_unclear |= is_unseen;
             } else if is_unseen || is_link {
                 let path = String::from_utf8_lossy(&path).into_owned();
@@ -120,7 +119,7 @@ impl Index {
     }
 }
 
-/// The number at a place, and what follows it.
+/// The number at a position, and the position after it.
 fn varint(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let mut number = 0_usize;
     loop {

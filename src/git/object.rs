@@ -1,22 +1,21 @@
-//! The bytes of objects, many of them from one call of `cat-file`.
+//! Reads objects, many of them with one call of `cat-file`.
 
 use super::process::CallLimits;
 use super::{GitError, Repository, TreeEntry, locked, unexpected};
 
-/// Bytes that are read from the files of one commit, all together.
+/// The limit for all files of one commit together, in bytes.
 const LARGEST_CONTENTS: u64 = 1024 * 1024 * 1024;
-/// Bytes of what `cat-file` writes around each object.
+/// The most bytes that `cat-file` writes around each object.
 const AROUND: u64 = 256;
 
-/// An object, as `cat-file` shows it.
+/// An object in the output of `cat-file`.
 pub(super) struct Object<'a> {
     pub(super) id: &'a str,
     pub(super) kind: &'a str,
     pub(super) bytes: &'a [u8],
 }
 
-/// The objects in an answer of `cat-file --batch`, one for each that was asked for; nothing for one that
-/// the clone lacks.
+/// The objects in the output of `cat-file --batch`, one per requested object; `None` for one that the clone lacks.
 pub(super) struct Objects<'a>(pub(super) &'a [u8]);
 
 impl<'a> Objects<'a> {
@@ -29,7 +28,7 @@ impl<'a> Objects<'a> {
         let is_object = matches!(kind, "blob" | "commit" | "tree" | "tag");
         let (Some(id), Ok(size), true) = (id, size.parse::<usize>(), is_object) else { return Some(None) };
         let bytes = self.0.get(..size)?;
-        // A line end follows each object.
+        // A line break follows each object.
         self.0 = self.0.get(size + 1..)?;
         Some(Some(Object { id, kind, bytes }))
     }
@@ -44,7 +43,7 @@ impl<'a> Iterator for Objects<'a> {
 }
 
 impl Repository {
-    /// The bytes of files and links, in their order.
+    /// The bytes of files and links, in the given order.
     ///
     /// # Errors
     /// The clone lacks one, or they are too large together.
@@ -65,7 +64,7 @@ impl Repository {
         entries.iter().zip(contents).map(|(entry, bytes)| bytes.ok_or_else(|| missing(entry))).collect()
     }
 
-    /// The bytes of files by their ids, in their order; nothing for one that the clone lacks.
+    /// The bytes of files by their ids, in the given order; `None` for one that the clone lacks.
     pub(super) fn objects(&self, ids: &[&str], bounds: CallLimits) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         if let ([id], Some((of, bytes))) = (ids, locked(&self.read).as_ref())
             && of == id
@@ -84,7 +83,7 @@ impl Repository {
         Ok(contents)
     }
 
-    /// What `cat-file` writes of objects, for [`Objects`].
+    /// The output of `cat-file` for objects, to be read with [`Objects`].
     pub(super) fn batch(&self, ids: &[&str], bounds: CallLimits) -> Result<Vec<u8>, GitError> {
         let input: Vec<u8> = ids.iter().flat_map(|id| format!("{id}\n").into_bytes()).collect();
         self.run(&["cat-file", "--batch"], input, bounds)

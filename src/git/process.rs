@@ -1,5 +1,5 @@
-//! The one place that starts a program: `git`, found through absolute entries of the search path, with
-//! an environment that contains nothing but what is written here, within bounds of time and output.
+//! The only place that starts a program: `git`, found through absolute entries of the search path, with an environment
+//! that contains only what is written here, and with limits for time and output.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write as _};
@@ -13,13 +13,13 @@ use crate::file;
 
 /// How long one call may take.
 pub(super) const TIME: Duration = Duration::from_mins(1);
-/// Bytes of complaints that are read.
+/// How many bytes of error output are read.
 const COMPLAINT: u64 = 4 * 1024;
-/// Where programs are when nothing says so.
+/// The search path if none is set.
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Everything that git finds in its environment beside `PATH`. Neither the user's nor the system's
-/// configuration is read, no object is fetched, no other object takes the place of one.
+/// git's whole environment beside `PATH`. The configuration of the user and the system is not read, objects are not
+/// fetched, and replacement objects are not used.
 const ENVIRONMENT: [(&str, &str); 12] = [
     ("LC_ALL", "C"),
     ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -30,13 +30,13 @@ const ENVIRONMENT: [(&str, &str); 12] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_NO_REPLACE_OBJECTS", "1"),
-    // A directory may begin with `:`.
+    // The name of a directory may begin with `:`.
     ("GIT_LITERAL_PATHSPECS", "1"),
     ("GIT_PAGER", "cat"),
     ("GIT_PROTOCOL_FROM_USER", "0"),
 ];
 
-/// Settings of every call, over anything that a configuration could say.
+/// Settings of every call, which override any configuration.
 const SETTINGS: [&str; 8] = [
     "safe.bareRepository=explicit",
     "core.fsmonitor=false",
@@ -48,19 +48,19 @@ const SETTINGS: [&str; 8] = [
     "protocol.allow=never",
 ];
 
-/// The program, and where it may find itself.
+/// The program, and the `PATH` that it gets.
 #[derive(Debug, Clone)]
 pub(super) struct Program {
     file: PathBuf,
     path: OsString,
 }
 
-/// What a call may cost.
+/// The limits of a call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallLimits {
-    /// Bytes of its answer.
+    /// The most bytes of output.
     pub(super) bytes: u64,
-    /// Time until it ends.
+    /// The most time until it ends.
     pub(super) time: Duration,
 }
 
@@ -71,17 +71,17 @@ impl CallLimits {
     }
 }
 
-/// What a call said.
+/// The output of a call.
 #[derive(Debug)]
 pub(super) struct CallOutput {
     pub(super) status: ExitStatus,
     pub(super) output: Vec<u8>,
-    /// The first line of complaint.
+    /// The first line of error output.
     pub(super) complaint: String,
 }
 
 impl Program {
-    /// The first `git` on the search path that lies outside of `repository`.
+    /// The first `git` on the search path that is outside of `repository`.
     pub(super) fn find(search_path: Option<&OsStr>, repository: &Path) -> Result<Self, GitError> {
         let outside = |path: &Path| file::real_path(path).is_ok_and(|path| !path.starts_with(repository));
         let search_path = search_path.unwrap_or(OsStr::new(SEARCH_PATH));
@@ -111,7 +111,7 @@ impl Program {
         let mut command = Command::new(&self.file);
         command.env_clear().env("PATH", &self.path).envs(ENVIRONMENT).current_dir(directory);
         if cfg!(windows) {
-            // Without it no program finds the libraries of the system.
+            // Without `SystemRoot` no program finds the libraries of the system.
             command.envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)));
         }
         command.arg("--no-pager").arg("--git-dir").arg(directory);
@@ -131,7 +131,7 @@ fn wait(mut child: Child, name: &str, input: Vec<u8>, bounds: CallLimits) -> Res
     else {
         return Err(failed("its pipes are missing".to_owned()));
     };
-    // All three pipes are bounded, so each has a thread of its own.
+    // Pipes have a limited capacity, so each of the three gets a thread to avoid a deadlock.
     if input.is_empty() {
         drop(stdin);
     } else {
@@ -150,7 +150,7 @@ fn wait(mut child: Child, name: &str, input: Vec<u8>, bounds: CallLimits) -> Res
         }
     }
     let Some(status) = status else {
-        // It may have ended by itself in the meantime.
+        // It may have ended by itself meanwhile.
         let _ = child.kill();
         let _ = child.wait();
         return Err(match output {
@@ -161,7 +161,7 @@ fn wait(mut child: Child, name: &str, input: Vec<u8>, bounds: CallLimits) -> Res
     };
     let output = output.ok().and_then(Result::ok).unwrap_or_default();
     let complaint = complaint.recv_timeout(left()).ok().and_then(Result::ok).unwrap_or_default();
-    // git names some things on the line after a colon.
+    // git writes some names on the line after a colon.
     let complaint = String::from_utf8_lossy(&complaint).replace(":\n\t", ": ");
     let complaint = complaint.lines().next().unwrap_or("it said nothing").to_owned();
     Ok(CallOutput { status, output, complaint })
@@ -173,7 +173,7 @@ fn read_aside(pipe: impl Read + Send + 'static, most: u64) -> mpsc::Receiver<std
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = pipe.take(most).read_to_end(&mut bytes);
-        // The caller is gone where the call took too long.
+        // The caller stops waiting if the call took too long.
         let _ = sender.send(read.map(|_| bytes));
     });
     receiver

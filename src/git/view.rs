@@ -1,6 +1,6 @@
-//! A git directory of our own, beside the real one: it has the objects, references and logs of the
-//! repository, and none of its configuration, attributes, hooks, grafts or index. Whatever program the
-//! configuration of a repository names, now or in a later version of git, is never read.
+//! A git directory of our own: it has the objects, references and logs of the real one, but none of its configuration,
+//! attributes, hooks, grafts or index. So no program that the configuration of a repository names can be started, not
+//! even by later versions of git.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -12,36 +12,36 @@ use super::{GitError, locked};
 #[cfg(windows)]
 use crate::file::{MOST_ENTRIES, Walk};
 
-/// Bytes of a `HEAD`.
+/// The largest `HEAD`, in bytes.
 const LARGEST_HEAD: u64 = 8 * 1024;
-/// Bytes of the settings that are taken over.
+/// The largest settings that are copied, in bytes.
 const LARGEST_SETTINGS: u64 = 4 * 1024 * 1024;
-/// What a git directory shares with every working tree of the repository.
+/// The files that all working trees of a repository share.
 const SHARED: [&str; 6] = ["objects", "refs", "packed-refs", "reftable", "logs", "shallow"];
-/// What one working tree has for itself.
+/// The files that each working tree has for itself.
 const OWN: [&str; 4] = ["FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "logs"];
-/// What is taken over of a configuration: how objects and references are kept, and what `@{upstream}`
-/// means. None of it names a program.
+/// The settings that are copied from a configuration: how objects and references are stored, and what `@{upstream}`
+/// means. None of them names a program.
 const SETTINGS: &str = r"^(extensions\.(objectformat|refstorage)|branch\..*\.(remote|merge)|remote\..*\.fetch)$";
 
-/// The section whose settings say how objects and references are kept; git takes its letters in any case,
-/// and knows no other way to write them.
+/// The section with the settings of how objects and references are stored. Its letters may have any case, but git
+/// accepts no other spelling.
 const EXTENSIONS: &[u8] = b"extensions";
 /// The settings of every view.
 const PLAIN: &str = "[core]\n\tbare = true\n\tlogAllRefUpdates = false\n\trepositoryFormatVersion = 0\n";
 
-/// The directory; it goes when this is dropped.
+/// The directory, which is removed on drop.
 #[derive(Debug)]
 pub(super) struct PrivateView {
     root: PathBuf,
-    /// What git is called on.
+    /// The git directory that git is called on.
     pub(super) directory: PathBuf,
-    /// Whether the settings of the repository were taken over.
+    /// Whether the settings of the repository were copied.
     has_settings: Mutex<bool>,
 }
 
 impl PrivateView {
-    /// A view of `found`, in a new directory below `temporary`, without any of its settings.
+    /// A view of `found` in a new directory below `temporary`, without any of its settings.
     pub(super) fn new(found: &RepositoryPaths, temporary: &Path) -> Result<Self, GitError> {
         let failed = |reason: std::io::Error| GitError::NoTemporary { directory: temporary.to_owned(), reason };
         let root = temporary.join(format!("trueup-git-{}", uuid::Uuid::new_v4().simple()));
@@ -53,18 +53,18 @@ impl PrivateView {
         Ok(view)
     }
 
-    /// Whether the repository may keep its objects or references in another way than the usual, so that
-    /// nothing can be read without its settings. git is only asked where the word is there.
+    /// Whether the repository may store its objects or references in an unusual way, so that reading needs its
+    /// settings. git is asked only if the file contains the word.
     pub(super) fn has_extensions(&self, found: &RepositoryPaths) -> bool {
         let Some(file) = configuration(found) else { return false };
         let mut text = Vec::new();
         let read = std::fs::File::open(file).and_then(|file| file.take(LARGEST_SETTINGS).read_to_end(&mut text));
-        // git says what is wrong with a file that cannot be read.
+        // If the file cannot be read, git itself reports the error.
         read.map_or(true, |length| length as u64 == LARGEST_SETTINGS)
             || text.windows(EXTENSIONS.len()).any(|word| word.eq_ignore_ascii_case(EXTENSIONS))
     }
 
-    /// Takes over the settings of the repository that matter, once.
+    /// Copies the settings that matter from the repository, once.
     pub(super) fn take_settings(&self, found: &RepositoryPaths, program: &Program) -> Result<(), GitError> {
         let mut has_settings = locked(&self.has_settings);
         if !*has_settings {
@@ -76,7 +76,7 @@ impl PrivateView {
         Ok(())
     }
 
-    /// Who may write in it, which is who runs this.
+    /// The user who owns the view: the current user.
     pub(super) fn owner(&self) -> Option<u32> {
         crate::file::owner(&self.root)
     }
@@ -86,7 +86,7 @@ impl PrivateView {
         std::fs::create_dir(&main)?;
         link(&found.common, &main, &SHARED)?;
         std::fs::write(main.join("config"), PLAIN)?;
-        // git takes a link for an old kind of reference, so this one is a copy.
+        // git treats a symbolic link as an old kind of reference, so `HEAD` is copied.
         copy_head(&found.common, &main)?;
         if linked {
             std::fs::create_dir(&self.directory)?;
@@ -103,7 +103,7 @@ impl PrivateView {
 
 impl Drop for PrivateView {
     fn drop(&mut self) {
-        // Links are removed, not followed; what cannot be removed is a few links in a private directory.
+        // Links are removed, not followed. If that fails, only a few links remain in a private directory.
         let _ = std::fs::remove_dir_all(&self.root);
     }
 }
@@ -129,18 +129,17 @@ fn share(from: &Path, to: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(from, to)
 }
 
-/// In the profile of its user, which is closed to others.
+/// The temporary directory is in the user's profile, which is closed to others.
 #[cfg(windows)]
 fn create_private(directory: &Path) -> std::io::Result<()> {
     std::fs::create_dir(directory)
 }
 
-/// Links need a privilege there. Objects are named as those of another repository; the rest is a few
-/// small files.
+/// On Windows links need a privilege. Objects are added as alternates; the rest is a few small files, which are copied.
 #[cfg(windows)]
 fn share(from: &Path, to: &Path) -> std::io::Result<()> {
     if to.file_name().is_some_and(|name| name == "objects") {
-        // git does not know the form of a path that the system calls verbatim.
+        // git does not understand verbatim paths (`\\?\`).
         let plain = from.to_string_lossy().trim_start_matches(r"\\?\").replace('\\', "/");
         std::fs::create_dir_all(to.join("info"))?;
         return std::fs::write(to.join("info").join("alternates"), format!("{plain}\n"));
@@ -163,7 +162,7 @@ fn share(from: &Path, to: &Path) -> std::io::Result<()> {
 fn copy_head(from: &Path, to: &Path) -> std::io::Result<()> {
     let head = from.join("HEAD");
     if !std::fs::metadata(&head).is_ok_and(|metadata| metadata.is_file()) {
-        // The oldest kind of reference is a link, whose target need not exist yet.
+        // The oldest kind of reference is a symbolic link whose target may not exist yet.
         let target = std::fs::read_link(&head)?;
         return std::fs::write(to.join("HEAD"), format!("ref: {}\n", target.display()));
     }
@@ -172,7 +171,7 @@ fn copy_head(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::write(to.join("HEAD"), text)
 }
 
-/// The configuration of the repository. Anything else than a file could wait for ever.
+/// The configuration of the repository, if it is a file: reading anything else could block forever.
 fn configuration(found: &RepositoryPaths) -> Option<PathBuf> {
     let file = found.common.join("config");
     std::fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()).then_some(file)
@@ -183,10 +182,10 @@ fn settings(view: &Path, found: &RepositoryPaths, program: &Program) -> Result<S
     let mut text = PLAIN.to_owned();
     let Some(file) = configuration(found) else { return Ok(text) };
     let file = file.to_str().ok_or_else(|| GitError::NoRepository(found.top.clone()))?;
-    // Without `include`: it would read any file of the machine.
+    // No includes: they could read any file of the machine.
     let arguments = ["config", "--file", file, "--no-includes", "-z", "--get-regexp", SETTINGS];
     let said = program.run(view, &arguments, Vec::new(), CallLimits::bytes(LARGEST_SETTINGS))?;
-    // 1 is: there is none of them.
+    // Status 1 means that none of the settings is set.
     if !said.status.success() && said.status.code() != Some(1) {
         return Err(GitError::Failed { command: "config".to_owned(), message: said.complaint });
     }
