@@ -1,6 +1,6 @@
 //! The document of a run: what was planned, under which settings and policy, who planned, approved and ran it, every
-//! change with its result, its times and its requests, and what the verification found. It is sealed with its own
-//! digest, so that an archive or an attestation of a forge can name it, and it is read back from a file.
+//! change with its result, times and requests, and what the verification found. It contains its own digest, so that an
+//! archive or an attestation of a forge can refer to it, and it can be read back from a file.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use crate::model::document::{self, DocumentError, DocumentFormat};
 use crate::model::{Json, Key, RunId};
 use crate::plan::{ActionKind, Change, Plan};
 
-/// The kind that the document names.
+/// The value of `kind` in the document.
 pub const KIND: &str = "run";
 const FORMAT: DocumentFormat = DocumentFormat {
     name: "the document of a run",
@@ -23,13 +23,13 @@ const FORMAT: DocumentFormat = DocumentFormat {
 /// A run with every change and its result.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunDocument {
-    /// The run in short.
+    /// A summary of the run.
     pub run: RunSummary,
-    /// What decided beside the plan; null in runs of older versions.
+    /// The settings, policy and program that applied to the run; null in runs of older versions.
     pub in_force: Option<InForce>,
     /// Every change, in the order of the plan.
     pub steps: Vec<RunStep>,
-    /// What the verification found; null where the run did not end.
+    /// What the verification found; null if the run did not end.
     pub verification: Option<Verification>,
     /// The plan.
     pub plan: Plan,
@@ -38,22 +38,22 @@ pub struct RunDocument {
 /// How far a run got with one change.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunStep {
-    /// Which endpoint.
+    /// The object.
     pub key: Key,
-    /// What was to be done.
+    /// The planned action.
     pub action: ActionKind,
     /// Its result.
     pub result: StepResult,
-    /// An earlier run had made it, which this one resumed: its document has the times and the requests.
+    /// Whether a resumed earlier run made the change: the document of that run has its times and requests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_before: bool,
     /// When the run began to work on it.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub started: Option<Timestamp>,
-    /// When it had its result.
+    /// When its result was known.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub ended: Option<Timestamp>,
-    /// The `x-request-id` of each write of it, and of the read that failed.
+    /// The `x-request-id` of each of its writes, and of a failed read.
     pub requests: Vec<String>,
 }
 
@@ -61,24 +61,24 @@ pub struct RunStep {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StepResult {
-    /// The journal has it.
+    /// The result in the journal.
     Known(ChangeResult),
-    /// The journal has none.
+    /// The journal has no result.
     Unknown(UnknownResult),
 }
 
-/// The journal has no result.
+/// Why the journal has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownResult {
     /// Nothing was sent.
     Untouched,
-    /// A write was about to leave, and whether it took effect is not known.
+    /// A write was about to be sent, and it is unknown whether it took effect.
     InDoubt,
 }
 
 impl RunDocument {
-    /// The document of a recorded run, which `resumed_by` resumed, if one did.
+    /// The document of a recorded run; `resumed_by` is the run that resumed it, if any.
     pub fn of(record: &RunRecord, resumed_by: Option<RunId>) -> Self {
         Self {
             run: RunSummary { resumed_by, ..RunSummary::of(record) },
@@ -89,9 +89,9 @@ impl RunDocument {
         }
     }
 
-    /// The document with its digest: JSON, a final line break included.
+    /// The document with its digest: JSON with a final line break.
     pub fn sealed(&self) -> String {
-        // Text keys, strings, numbers: nothing that fails.
+        // Text keys, strings and numbers: serialising them cannot fail.
         let mut document = serde_json::to_value(self).unwrap_or_default();
         document["kind"] = KIND.into();
         document["format_version"] = (*FORMAT.versions.end()).into();
@@ -102,7 +102,7 @@ impl RunDocument {
     /// The document in a file, with its digest.
     ///
     /// # Errors
-    /// The file is something else, of another format, or altered.
+    /// The file is another document, has another format, or was altered.
     pub fn from_file(bytes: &[u8]) -> Result<(Self, String), DocumentError> {
         let mut document: Json = FORMAT.read(bytes)?;
         let says = document.as_object_mut().and_then(|document| document.remove("digest"));
@@ -111,7 +111,7 @@ impl RunDocument {
             return Err(FORMAT.altered());
         }
         let read: Self = FORMAT.read(bytes)?;
-        // The texts pair them.
+        // Reports pair steps with changes.
         let pairs = read.steps.iter().map(|step| &step.key).eq(read.plan.changes.iter().map(|change| &change.key));
         if pairs { Ok((read, is)) } else { Err(FORMAT.other("its steps are not those of its plan")) }
     }
@@ -137,12 +137,12 @@ impl RunStep {
 }
 
 impl StepResult {
-    /// Live is as this change wanted it.
+    /// Whether the live object is as this change wanted it.
     pub fn is_done(&self) -> bool {
         matches!(self, StepResult::Known(result) if result.is_done())
     }
 
-    /// A write may have taken effect, and it is unknown whether it did.
+    /// Whether a write may have taken effect, but it is unknown if it did.
     pub fn is_in_doubt(&self) -> bool {
         match self {
             StepResult::Known(result) => result.is_in_doubt(),
@@ -150,11 +150,11 @@ impl StepResult {
         }
     }
 
-    /// Every name of a result, as the document writes them.
+    /// Every name of a result in the document.
     pub const NAMES: [&'static str; 8] =
         ["done", "already_done", "conflict", "referred", "failed", "in_doubt", "skipped", "untouched"];
 
-    /// Its name.
+    /// The name of the result.
     pub fn name(&self) -> &'static str {
         match self {
             StepResult::Known(ChangeResult::Done { .. }) => "done",

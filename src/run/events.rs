@@ -1,5 +1,5 @@
-//! The two interfaces of a run in progress: an observer receives its events, and a recorder stores its
-//! intents and results. The applier knows the journal and the reports only through them.
+//! The two interfaces of a run in progress: an observer receives its events, and a recorder stores its intents and
+//! results. The applier knows the journal and the reports only through these.
 
 use std::future::Future;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use super::{ChangeStep, Intent, RunClosing};
 use crate::model::{Key, RunId};
 use crate::plan::ActionKind;
 
-/// What a run reports while it is in progress; with its time, a line of `apply --format ndjson`.
+/// An event of a run in progress; with its time, a line of `apply --format ndjson`.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent<'r> {
-    /// A run begins, with so many changes that no earlier run made.
+    /// A run begins.
     Started {
         /// The run.
         run: &'r RunId,
-        /// Changes.
+        /// Changes that no earlier run has made.
         #[serde(rename = "count")]
         total: usize,
     },
@@ -28,31 +28,31 @@ pub enum RunEvent<'r> {
         /// The kind; `replace` includes annotates.
         #[serde(rename = "phase")]
         kind: ActionKind,
-        /// Changes in it.
+        /// The number of its changes.
         count: usize,
     },
-    /// A write leaves, its intent being recorded.
+    /// A write is sent; its intent is recorded.
     Sending {
-        /// Of which endpoint.
+        /// The object.
         key: &'r Key,
         /// Create, replace, annotate or delete.
         action: ActionKind,
-        /// 1 for the first time.
+        /// The number of the try, from 1.
         attempt: u32,
-        /// The `x-request-id` that it is sent with.
+        /// The `x-request-id` of the request.
         #[serde(rename = "requests")]
         request_id: [&'r str; 1],
     },
-    /// A request will be sent again, or is blocked by the pace.
+    /// A request will be sent again, or waits for the rate limit.
     Waiting {
-        /// Of which endpoint, if it is of one.
+        /// The object, if the request is about one.
         #[serde(skip_serializing_if = "Option::is_none")]
         key: Option<&'r Key>,
         /// Tries so far.
         attempt: u32,
         /// Why, as a fragment.
         reason: &'r str,
-        /// For how long.
+        /// The length of the wait.
         #[serde(rename = "wait_ms", serialize_with = "milliseconds")]
         #[schemars(with = "u64")]
         wait: Duration,
@@ -62,14 +62,14 @@ pub enum RunEvent<'r> {
         /// The change with its result.
         #[serde(flatten)]
         step: &'r ChangeStep,
-        /// Since its phase began to work on it.
+        /// The time since its phase began to work on it.
         #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
         #[schemars(with = "u64")]
         took: Duration,
     },
-    /// A look for verification, from 1.
+    /// The verification reads the applied objects.
     Verifying {
-        /// Which look.
+        /// The number of the read, from 1.
         #[serde(rename = "attempt")]
         read: u32,
     },
@@ -88,26 +88,26 @@ pub trait RunObserver: Sync {
 /// How soon an intent has to be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// Its write could leave now.
+    /// Its write could be sent now.
     Immediate,
-    /// Others are sent meanwhile.
+    /// Other writes are sent meanwhile.
     Batched,
 }
 
-/// Stores a run. The applier awaits an intent before the write leaves.
+/// Stores a run. The applier awaits an intent before it sends the write.
 pub trait RunRecorder: Sync {
     /// An error of the medium.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Returns when the intent is stored: on disk, or in the bucket. Intents of several tasks may share one flush, and where
-    /// there is no urgency, one may wait a few milliseconds for others.
+    /// Returns when the intent is stored: on disk, or in the bucket. Intents of several tasks may share one flush, and
+    /// without urgency an intent may wait a few milliseconds for others.
     fn intent(&self, intent: &Intent, urgency: Urgency) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Whether a write whose intent is stored may leave now. A recorder whose lock can be lost checks it here, without
-    /// waiting.
+    /// Whether a write whose intent is stored may be sent now. A recorder whose lock can be lost checks it here,
+    /// without waiting.
     ///
     /// # Errors
-    /// Why not.
+    /// Why the write may not be sent.
     fn permits(&self) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -115,6 +115,6 @@ pub trait RunRecorder: Sync {
     /// Stores the result of a change; need not wait for the disk.
     fn outcome(&self, step: &ChangeStep) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Stores the closing line and returns when all is on disk.
+    /// Stores the closing line and returns when everything is stored.
     fn close(&self, closing: RunClosing) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }

@@ -1,6 +1,6 @@
-//! What a run is: the writes that it sends, the events that it reports, the result of each change, and the
-//! record from which a later command resumes it, undoes it or lists it. The applier, the journal and the
-//! reports meet in these types and in nothing else. No IO.
+//! The types of a run: the writes that it sends, the events that it reports, the result of each change, and the record
+//! from which a later command resumes, rolls back or lists it. The applier, the journal and the reports share only
+//! these types. No IO.
 
 mod document;
 mod events;

@@ -1,5 +1,5 @@
-//! A run as the journal recorded it: header, intents, results and closing line. From them follow how far
-//! the run got with each change, what a resume still has to do, and what a rollback undoes.
+//! A run as the journal recorded it: header, intents, results and closing line. They show how far the run got with each
+//! change, what a resume still has to do, and what a rollback undoes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::model::policy::Safeguards;
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, AppliedWrite, Change, Plan, UndoneRun};
 
-/// What a journal keeps of a run before anything is sent.
+/// What a journal stores about a run before anything is sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunHeader {
@@ -19,27 +19,27 @@ pub struct RunHeader {
     pub run: RunId,
     /// When it began, RFC 3339.
     pub started: String,
-    /// Who runs it, as the machine says.
+    /// The user of this machine who runs it.
     pub user: Option<String>,
-    /// Who and what started it, as the forge and the call say.
+    /// Who and what started it, by the forge and the arguments of the call.
     #[serde(default, skip_serializing_if = "RunTrigger::is_empty")]
     pub trigger: RunTrigger,
     /// The run that this one resumes.
     pub resumes: Option<RunId>,
     /// The run that this one rolls back.
     pub rolls_back: Option<RunId>,
-    /// The file of the embedded service, and when it was made: all of these services have one address. Nothing for another
-    /// service.
+    /// The file of the embedded service and its creation time, because all embedded services have one address. `None`
+    /// for any other service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// What decides beside the plan; nothing in runs of older versions.
+    /// The settings, policy and program that apply to the run; `None` in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_force: Option<InForce>,
     /// The whole plan.
     pub plan: Plan,
 }
 
-// Nothing of it decides anything: the history and the document of a run report it.
+// Never used for a decision: only the history and the document of a run report it.
 /// Who and what started a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +50,7 @@ pub struct RunTrigger {
     /// How the plan was approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalKind>,
-    /// Who approved it, as the call says.
+    /// Who approved it, by the arguments of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
     /// The pull or merge request: its URL, or its number.
@@ -59,7 +59,7 @@ pub struct RunTrigger {
     /// The job of the pipeline, by its URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// The commit that the forge names; the job may have applied other definitions than it has.
+    /// The commit that the forge names; the applied definitions may be those of another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
@@ -68,7 +68,7 @@ pub struct RunTrigger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalKind {
-    /// A person typed `yes`.
+    /// The user typed `yes`.
     Prompt,
     /// `--yes`
     Yes,
@@ -77,7 +77,7 @@ pub enum ApprovalKind {
 }
 
 impl RunTrigger {
-    /// Whether nothing is known.
+    /// Whether all fields are empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -95,7 +95,7 @@ pub struct InForce {
     pub policy: Option<PolicyDigest>,
 }
 
-/// A policy, by its content.
+/// A policy file and the digest of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyDigest {
@@ -113,7 +113,7 @@ pub struct RunClosing {
     pub ended: String,
     /// The verification.
     pub verification: Verification,
-    /// The run was interrupted by a person.
+    /// Whether the user interrupted the run.
     pub interrupted: bool,
 }
 
@@ -122,17 +122,17 @@ pub struct RunClosing {
 pub struct RunRecord {
     /// What was to be done, by whom and when.
     pub header: RunHeader,
-    /// Writes and results in the order in which they were recorded. Where this run resumed others, theirs
-    /// are first.
+    /// Writes and results in the order in which they were recorded. If this run resumed others, their entries come
+    /// first.
     pub entries: Vec<RunEntry>,
-    /// The last line; nothing where the run was killed.
+    /// The last line; `None` if the run was killed.
     pub closing: Option<RunClosing>,
 }
 
 /// One entry of a journal.
 #[derive(Debug, Clone)]
 pub enum RunEntry {
-    /// A write that left, or was about to.
+    /// A write that was sent, or was about to be sent.
     Intent(Intent),
     /// The result of a change.
     Outcome(ChangeStep),
@@ -141,16 +141,16 @@ pub enum RunEntry {
 /// How far a run got with one change.
 #[derive(Debug, Clone, Copy)]
 pub enum ChangeProgress<'a> {
-    /// Nothing was sent and nothing is known.
+    /// Nothing was sent.
     Untouched,
-    /// A write was about to leave, and whether it took effect is not known; why, where the run got to say so.
+    /// It is unknown whether a write that was about to be sent took effect; with the step that says why, if recorded.
     InDoubt(&'a Intent, Option<&'a ChangeStep>),
     /// It has its result.
     Ended(&'a ChangeStep),
 }
 
 impl<'a> ChangeProgress<'a> {
-    /// Its result, where it is known to be done.
+    /// Its result, if it is known to be done.
     pub fn done(self) -> Option<&'a ChangeResult> {
         match self {
             ChangeProgress::Ended(step) if step.result.is_done() => Some(&step.result),
@@ -163,15 +163,15 @@ impl<'a> ChangeProgress<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RunStatus {
-    /// Every change has a result that is certain, and the verification found no difference.
+    /// Every change has a certain result, and the verification found no difference.
     Finished,
-    /// Every change has a result that is certain, and live was not proven to be as wanted.
+    /// Every change has a certain result, but the verification did not confirm the live objects.
     Unverified,
     /// It stopped before every change had its result; no write is in doubt.
     Unfinished,
-    /// So many writes may have taken effect or not.
+    /// It is unknown whether some writes took effect.
     InDoubt {
-        /// Writes.
+        /// The number of these writes.
         count: usize,
     },
 }
@@ -205,7 +205,7 @@ impl RunRecord {
         self.header.plan.changes.iter().map(|change| (change, of(&change.key))).collect()
     }
 
-    /// Changes that are not known to be done: what a resume would settle or send.
+    /// How many changes are not known to be done: a resume would settle or send them.
     pub fn left(&self) -> usize {
         self.keys(false).len()
     }
@@ -228,8 +228,8 @@ impl RunRecord {
         progress.filter(|(_, progress)| progress.done().is_some() == are_done).map(|(change, _)| &change.key).collect()
     }
 
-    /// The writes that took effect, or may have, each with whether that is known: for each endpoint
-    /// the first, whose before-image is what the run found.
+    /// The writes that took effect or may have: for each object the first one, whose before-image is what the run
+    /// found.
     pub fn writes(&self) -> Vec<&Intent> {
         let mut writes: Vec<&Intent> = Vec::new();
         let mut written: BTreeSet<&Key> = BTreeSet::new();
@@ -238,7 +238,7 @@ impl RunRecord {
             match entry {
                 RunEntry::Intent(intent) => {
                     let first = pending.entry(&intent.key).or_insert(intent);
-                    // A refused create that went on to take ownership of what was there.
+                    // The create was refused, and the run took ownership of the existing object instead.
                     if first.action == ActionKind::Create && intent.action != ActionKind::Create {
                         *first = intent;
                     }
@@ -255,8 +255,8 @@ impl RunRecord {
         writes
     }
 
-    /// The runs that each written object may name in its ownership annotations, in their order: a resume writes its own
-    /// name, and what it found made names the run before it.
+    /// The runs that each written object may name in its ownership annotations, in order: a resume writes its own name,
+    /// but an object whose write it found made names the earlier run.
     pub fn writers(&self) -> BTreeMap<&Key, Vec<RunId>> {
         let mut writers: BTreeMap<&Key, Vec<RunId>> = BTreeMap::new();
         for entry in &self.entries {
@@ -278,7 +278,7 @@ impl RunRecord {
         let writes = self.writes().into_iter().map(|write| AppliedWrite {
             key: &write.key,
             action: write.action,
-            // A run that resumed others undoes them all.
+            // The rollback of a run also undoes the runs that it resumed.
             runs: runs.remove(&write.key).unwrap_or_default(),
             before: write.before.as_ref(),
         });

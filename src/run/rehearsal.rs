@@ -9,35 +9,35 @@ use super::Outcome;
 use crate::model::Key;
 use crate::plan::Plan;
 
-/// An apply of a plan to a copy of what is live, with faults, and what a plan finds after it.
+/// An apply of a plan to a copy of the live state with injected faults, and the plan after it.
 #[derive(Debug, Clone)]
 pub struct Rehearsal {
     /// The plan that was rehearsed.
     pub plan: Plan,
-    /// What became of its run.
+    /// The outcome of its run.
     pub outcome: Outcome,
     /// The plan after it.
     pub second: Plan,
-    /// The faults that were chosen.
+    /// The injected faults.
     pub faults: InjectedFaults,
 }
 
-/// How the copy misbehaved.
+/// The faults of the copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InjectedFaults {
-    /// By which name or file they were chosen.
+    /// The name or file that chose them.
     pub chosen: String,
-    /// Requests that met one.
+    /// How many requests met a fault.
     pub met: usize,
 }
 
 impl Rehearsal {
-    /// Changes that are done.
+    /// How many changes are done.
     pub fn done(&self) -> usize {
         self.outcome.steps.iter().filter(|step| step.result.is_done()).count()
     }
 
-    /// What the second plan would still do, beside what the first one blocked.
+    /// The objects that the second plan would still change or blocks, without those that the first one blocked.
     pub fn left(&self) -> Vec<&Key> {
         let entry: BTreeSet<&Key> = self.plan.blocked.iter().map(|entry| &entry.key).collect();
         let changes = self.second.changes.iter().map(|change| &change.key);

@@ -1,5 +1,5 @@
-//! The result of each change of a run, and of the run as a whole: the results, the verification, and the
-//! outcome that is complete however the run ended.
+//! The result of each change of a run and of the whole run: results, verification, and the outcome, which is complete
+//! however the run ended.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Field, Key, RelatedObject, RunId, words};
 use crate::plan::{ActionKind, Conflict};
 
-/// Whether and how a write that was done is known to be ours alone.
+/// How well a write was protected against concurrent writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confirmation {
-    /// The service checked the version, and has proved that it does.
+    /// The service checked the version, and is known to do so.
     Guarded,
-    /// A version was sent; whether this service checks it is not proven.
+    /// A version was sent, but it is unknown whether this service checks it.
     Versioned,
     /// No version can be sent: creates and deletes. The service itself refuses a second create.
     Unguarded,
@@ -26,24 +26,24 @@ words!(Confirmation { Guarded = "guarded", Versioned = "versioned", Unguarded = 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ChangeResult {
-    /// It was made.
+    /// The change was made.
     Done {
-        /// How safe the write was.
+        /// How well the write was protected.
         confirmation: Confirmation,
-        /// The answer was lost or odd, and a GET settled it.
+        /// Whether the answer was lost or odd and a GET showed the result.
         #[serde(default)]
         by_reading: bool,
-        /// A create met the same object, which no stack owned, and took ownership of it.
+        /// Whether a create found an equal object that no stack owned, and took ownership of it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         adopted: bool,
     },
-    /// Live already was as wanted; nothing was sent.
+    /// The live object already was as wanted; nothing was sent.
     AlreadyDone,
-    /// It was not made: live had moved.
+    /// It was not made: the live object had changed.
     Conflict(Conflict),
-    /// It was not made: others refer to the object.
+    /// It was not made: other objects refer to the object.
     Referred {
-        /// Who.
+        /// The objects that refer to it.
         by: Vec<RelatedObject>,
     },
     /// It was not made: the service refused it, or could not be reached before it was sent.
@@ -67,22 +67,22 @@ pub enum ChangeResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Verification {
-    /// No difference is left in what was applied.
+    /// All applied changes are live.
     Verified {
-        /// Looks that it took.
+        /// How often the objects were read.
         reads: u32,
     },
     /// Something still differs.
     Differs {
-        /// Endpoints with their fields; no fields where the object is missing or still there.
+        /// The objects with their fields; without fields if the object is missing or still exists.
         left: Vec<(Key, Vec<Field>)>,
     },
     /// A read was incomplete.
     Unknown {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// No change is known to be made, so there is nothing to prove.
+    /// No change is known to be made, so there is nothing to verify.
     NotNeeded,
 }
 
@@ -92,24 +92,24 @@ pub enum Verification {
 pub struct Outcome {
     /// The run.
     pub run: RunId,
-    /// Each change of the plan in its order with its result.
+    /// Each change of the plan with its result, in the order of the plan.
     pub steps: Vec<ChangeStep>,
     /// The verification.
     pub verification: Verification,
-    /// The run was interrupted by a person.
+    /// Whether the user interrupted the run.
     #[serde(default)]
     pub interrupted: bool,
-    /// Endpoints that the service reports as failed, with its words.
+    /// Applied objects that the service reports as failed, with its text.
     #[serde(default)]
     pub unhealthy: Vec<(Key, String)>,
     /// Requests that were sent.
     pub requests: u64,
     /// Milliseconds that the run took.
     pub milliseconds: u64,
-    /// Milliseconds of them that the verification took.
+    /// Milliseconds that the verification took, part of `milliseconds`.
     #[serde(default)]
     pub verify_milliseconds: u64,
-    /// Its record was removed or replaced while it went on: it cannot be shown, resumed or rolled back.
+    /// Whether its record was removed or replaced during the run: it cannot be shown, resumed or rolled back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unrecorded: bool,
 }
@@ -118,39 +118,39 @@ pub struct Outcome {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeStep {
-    /// Which endpoint.
+    /// The object.
     pub key: Key,
-    /// What was to be done.
+    /// The planned action.
     pub action: ActionKind,
     /// Its result.
     pub result: ChangeResult,
-    /// When the run began to work on it; nothing where an earlier run had made it, or nothing was tried.
+    /// When the run began to work on it; absent if an earlier run made it or nothing was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub started: Option<Timestamp>,
-    /// When it had its result.
+    /// When its result was known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub ended: Option<Timestamp>,
-    /// The `x-request-id` of each write of it, and of the read that failed.
+    /// The `x-request-id` of each of its writes, and of a failed read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<String>,
 }
 
 impl ChangeStep {
-    /// A change with its result that took no time and no request.
+    /// A change with its result, without times and requests.
     pub fn new(key: Key, action: ActionKind, result: ChangeResult) -> Self {
         Self { key, action, result, started: None, ended: None, requests: Vec::new() }
     }
 }
 
 impl ChangeResult {
-    /// Live is as this change wanted it.
+    /// Whether the live object is as this change wanted it.
     pub fn is_done(&self) -> bool {
         matches!(self, ChangeResult::Done { .. } | ChangeResult::AlreadyDone)
     }
 
-    /// A write may have taken effect, and it is unknown whether it did.
+    /// Whether a write may have taken effect, but it is unknown if it did.
     pub fn is_in_doubt(&self) -> bool {
         match self {
             ChangeResult::InDoubt { .. } => true,
@@ -159,26 +159,26 @@ impl ChangeResult {
         }
     }
 
-    /// A write took effect, or may have.
+    /// Whether a write took effect or may have.
     pub fn may_have_taken_effect(&self) -> bool {
         matches!(self, ChangeResult::Done { .. }) || self.is_in_doubt()
     }
 }
 
 impl Verification {
-    /// Nothing that was applied is known to differ, and nothing of it is unknown.
+    /// Whether no applied change is known or suspected to differ.
     pub fn is_proven(&self) -> bool {
         matches!(self, Verification::Verified { .. } | Verification::NotNeeded)
     }
 }
 
 impl Outcome {
-    /// Every change of the plan is live.
+    /// Whether every change of the plan is live.
     pub fn is_done(&self) -> bool {
         self.steps.iter().all(|step| step.result.is_done())
     }
 
-    /// Something of it is live: it is as wanted, or a write may have taken effect.
+    /// Whether a change is live, or a write may have taken effect.
     pub fn has_effect(&self) -> bool {
         self.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect())
     }

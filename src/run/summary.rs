@@ -1,4 +1,4 @@
-//! A run in short, as the history lists it: who ran it, when, against what, and how it ended.
+//! A summary of a run for the history: who ran it, when, against which service, and how it ended.
 
 use std::collections::BTreeSet;
 
@@ -9,28 +9,28 @@ use super::{ChangeResult, RunRecord, RunStatus, RunTrigger};
 use crate::model::{Key, Namespace, RunId, Scope};
 use crate::plan::ActionKind;
 
-/// One run in short.
+/// A summary of one run.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
     /// The run.
     pub run: RunId,
     /// When it began, RFC 3339.
     pub started: String,
-    /// When it ended, where it did.
+    /// When it ended; null if it did not.
     pub ended: Option<String>,
-    /// Who ran it, as the machine says.
+    /// The user of the machine who ran it.
     pub user: Option<String>,
-    /// Who and what started it, as the forge and the call say.
+    /// Who and what started it, by the forge and the arguments of the call.
     pub trigger: RunTrigger,
     /// The stack.
     pub stack: Option<String>,
     /// The service.
     pub base_url: String,
-    /// The commit that has the applied definitions.
+    /// The commit of the applied definitions.
     pub commit: Option<String>,
-    /// What was planned.
+    /// The planned changes.
     pub planned: RunCounts,
-    /// Changes that are done.
+    /// How many changes are done.
     pub done: usize,
     /// How it ended.
     pub status: RunStatus,
@@ -38,39 +38,39 @@ pub struct RunSummary {
     pub resumes: Option<RunId>,
     /// The run that this one rolled back.
     pub rolls_back: Option<RunId>,
-    /// The run that went on with this one and settled it.
+    /// The run that resumed this one.
     pub resumed_by: Option<RunId>,
-    /// The later run that applied and verified all definitions of the stack, made the last change that this one had left, or
-    /// rolled this one back, so that nothing is left of this one.
+    /// The later run that applied and verified all definitions of the stack, made the last remaining change of this
+    /// run, or rolled it back, so that nothing remains to be resumed.
     pub superseded_by: Option<RunId>,
     /// The embedded service, as the header names it.
     #[serde(skip)]
     pub sandbox: Option<String>,
-    /// The lists of which it applies all definitions of its stack.
+    /// The lists for which it applies all definitions of its stack.
     #[serde(skip)]
     pub applied_whole: BTreeSet<Scope>,
     /// The lists that it changes, if not all of its changes were made.
     #[serde(skip)]
     pub unfinished_lists: BTreeSet<Scope>,
-    /// What of them was not made.
+    /// The changes in these lists that were not made.
     #[serde(skip)]
     pub unfinished: BTreeSet<Key>,
-    /// What it made that earlier runs had left; set where all runs are known.
+    /// The changes that it made and earlier runs had left; set when all runs are known.
     #[serde(skip)]
     pub taken_over: BTreeSet<Key>,
-    /// What its plan leaves undone, because it is blocked.
+    /// The blocked changes of its plan.
     #[serde(skip)]
     pub blocked: BTreeSet<Key>,
-    /// Changes that the service refused, or for which it could not be reached: a resume sends them again.
+    /// How many changes failed, because the service refused them or could not be reached: a resume sends them again.
     #[serde(skip)]
     pub failed: usize,
-    /// The consents of its plan, by name: a resume needs them again.
+    /// The approvals of its plan, by name: a resume needs them again.
     #[serde(skip)]
     pub allowed: BTreeSet<String>,
-    /// The consents that its rollback needs.
+    /// The approvals that its rollback needs.
     #[serde(skip)]
     pub undo_consents: BTreeSet<String>,
-    /// The namespaces that its call pruned: a resume has to name them again.
+    /// The namespaces that its call pruned: a resume must name them again.
     #[serde(skip)]
     pub prune_namespaces: BTreeSet<Namespace>,
 }
@@ -97,7 +97,7 @@ fn is_nothing(count: &usize) -> bool {
 }
 
 impl RunSummary {
-    /// A run in short; whether another resumed it is set where all runs are known.
+    /// A summary of a run; whether another run resumed it is set when all runs are known.
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;
         let (count, status) = (|kind| plan.count(kind), record.ending());
@@ -140,17 +140,17 @@ impl RunSummary {
         }
     }
 
-    /// Who ran it: the person that the forge names, else the user of the machine.
+    /// Who ran it: the person that the forge names, or else the user of the machine.
     pub fn who(&self) -> Option<&str> {
         self.trigger.actor.as_deref().or(self.user.as_deref())
     }
 
-    /// Whether it has not ended, or left writes in doubt, and no later run took that over.
+    /// Whether it has not ended or left writes in doubt, and no later run settled that.
     pub fn is_open(&self) -> bool {
         !matches!(self.status, RunStatus::Finished | RunStatus::Unverified) && !self.is_settled()
     }
 
-    /// Whether it ended, and a resume would send again what failed.
+    /// Whether it ended with failed changes that a resume would send again.
     pub fn is_incomplete(&self) -> bool {
         !self.is_open() && self.failed > 0 && !self.is_settled()
     }
@@ -159,31 +159,31 @@ impl RunSummary {
         self.resumed_by.is_some() || self.superseded_by.is_some()
     }
 
-    /// Whether this run, which began later, leaves nothing to resume of the first of `parts`, which are a run and those
-    /// that it resumed.
+    /// Whether this later run leaves nothing to resume of the first of `parts`, which are a run and the runs that it
+    /// resumed.
     pub fn supersedes(&self, parts: &[&RunSummary]) -> bool {
         let Some(earlier) = parts.first() else { return false };
-        // A resume would make again what was undone, or go on without it.
+        // After a rollback a resume would make the undone changes again, or continue without them.
         if self.done > 0 && parts.iter().any(|part| self.rolls_back.as_ref() == Some(&part.run)) {
             return true;
         }
-        // Environments and directories of one stack have namespaces of their own, and a stack may have fewer than it had.
+        // Environments and directories of a stack have their own namespaces, and a stack may have fewer than before.
         let is_about_it =
             !self.applied_whole.is_disjoint(&earlier.unfinished_lists) && self.blocked.is_disjoint(&earlier.unfinished);
         self.is_after(earlier) && is_about_it && self.status == RunStatus::Finished && self.done == self.planned.whole()
     }
 
-    /// Whether it is of the same stack, and was planned after a run that began before it.
+    /// Whether it is of the same stack, and its plan was made after `earlier` began.
     pub fn is_after(&self, earlier: &RunSummary) -> bool {
         let is_same =
             self.stack == earlier.stack && self.base_url == earlier.base_url && self.sandbox == earlier.sandbox;
-        // What is resumed is a plan of then.
+        // A resume carries out the older plan of the run that it resumes.
         is_same && self.resumes.as_ref().is_none_or(|resumed| *resumed > earlier.run)
     }
 }
 
 impl RunCounts {
-    /// All together.
+    /// The sum of all kinds.
     pub fn whole(self) -> usize {
         self.create + self.replace + self.recreate + self.annotate + self.delete
     }

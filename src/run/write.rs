@@ -1,5 +1,5 @@
-//! One write of a run: the intent that is on disk before the request leaves, and the request itself.
-//! The body is serialised once, so the journal contains the bytes that are sent.
+//! One write of a run: the intent that is on disk before the request is sent, and the request itself. The body is
+//! serialised once, so the journal contains the bytes that are sent.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -8,19 +8,19 @@ use serde_json::value::RawValue;
 use crate::model::{APPLIED, Json, Key, ReferredDelete, RunId};
 use crate::plan::{ActionKind, BeforeImage};
 
-/// What a write is about to send. On disk before the write leaves.
+/// What a write is about to send; on disk before it is sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Intent {
-    /// Which endpoint.
+    /// The object.
     pub key: Key,
     /// Create, replace, annotate or delete.
     pub action: ActionKind,
     /// How often this write was tried before.
     pub attempt: u32,
-    /// What is sent.
+    /// The request.
     pub request: WriteRequest,
-    /// The object as the GET just before saw it; a create has none.
+    /// The object that the GET just before returned; `None` for a create.
     pub before: Option<BeforeImage>,
     /// The `x-request-id` that the write is sent with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,13 +43,13 @@ pub enum WriteRequest {
     },
     /// A delete.
     Delete {
-        /// What becomes of it where others refer to the object.
+        /// What to do if other objects refer to the object.
         #[serde(default)]
         referred: ReferredDelete,
     },
 }
 
-/// An object on its way to the service. It is written once: the journal keeps the bytes that are sent.
+/// The body of a request. It is serialised once: the journal stores the bytes that are sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ObjectBody(Box<RawValue>);
@@ -64,7 +64,7 @@ impl ObjectBody {
     /// The JSON of `object`.
     ///
     /// # Errors
-    /// `object` cannot be JSON.
+    /// `object` cannot be serialised as JSON.
     pub fn of(object: &impl Serialize) -> serde_json::Result<Self> {
         serde_json::value::to_raw_value(object).map(Self)
     }
@@ -77,14 +77,14 @@ impl ObjectBody {
     /// The object, or the parts of it that `T` has.
     ///
     /// # Errors
-    /// It is no `T`.
+    /// The JSON does not fit `T`.
     pub fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         serde_json::from_str(self.0.get())
     }
 }
 
 impl WriteRequest {
-    /// What is sent; a delete has no object.
+    /// The body that is sent; `None` for a delete.
     pub fn body(&self) -> Option<&ObjectBody> {
         match self {
             WriteRequest::Create { body } | WriteRequest::Replace { body } => Some(body),
@@ -92,7 +92,7 @@ impl WriteRequest {
         }
     }
 
-    /// The run whose ownership annotations the object carries; a chain of resumed runs has writes of each.
+    /// The run that the ownership annotations of the body name; a chain of resumed runs has writes of each.
     pub fn run(&self) -> Option<RunId> {
         let body: Json = self.body()?.read().ok()?;
         let applied = body.get("metadata")?.get("annotations")?.get(APPLIED)?.as_str()?;
