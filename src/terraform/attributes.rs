@@ -1,6 +1,6 @@
-//! The attributes of a resource as the object that the provider sends, by the description of its kind: a block is a list of at
-//! most one object, an empty message is a flag, and an unset value is `null`, empty, zero or false. Every attribute that is set
-//! has its place in the object, or is named as one that has none. Nothing of a secret is read.
+//! Turns the attributes of a resource into the object that the provider would send, by the description of its kind: a
+//! block is a list of at most one object, an empty message is a flag, and an unset value is `null`, empty, zero or
+//! false. Every set attribute gets its place in the object or is reported as one without a place. Secrets are not read.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use serde_json::{Map, Number, Value};
 use crate::kind::{self, Field, FieldKind, Flag, KindName, Message};
 use crate::model::{Object, WireMetadata, check};
 
-/// The object that the attributes describe, or why there is none, as a fragment.
+/// The object that the attributes describe, or as a fragment why there is none.
 pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<Object, String> {
     let (metadata, mut spec): (Map<_, _>, Map<_, _>) =
         attributes.clone().into_iter().partition(|(name, _)| kind::metadata().field(name).is_some());
-    // That of the resource, which no object has.
+    // The id of the resource, which objects do not have.
     spec.remove("id");
     let spec = spec.into_iter().map(|(name, value)| (in_spec(kind, name), value)).collect();
     let mut reader = Reader::default();
@@ -30,8 +30,8 @@ pub(super) fn object(kind: KindName, attributes: &Map<String, Value>) -> Result<
     metadata.written(kind, spec)
 }
 
-/// An attribute of a resource as its spec calls it: the provider renames fields that have a name of the metadata, and what
-/// Terraform reserves.
+/// The spec's name of an attribute: the provider renames fields with a name of the metadata and names that Terraform
+/// reserves.
 fn in_spec(kind: KindName, name: String) -> String {
     let field = match name.strip_prefix("spec_") {
         Some(field) if kind::metadata().field(field).is_some() => field,
@@ -42,7 +42,7 @@ fn in_spec(kind: KindName, name: String) -> String {
     if is_there { field.to_owned() } else { name }
 }
 
-/// The field of an attribute. Terraform allows no capitals: the provider writes `DoesNotEqual` as `does_not_equal`.
+/// The field of an attribute. Terraform has no capitals: the provider writes `DoesNotEqual` as `does_not_equal`.
 pub(super) fn field_of<'m>(message: &'m Message, attribute: &str) -> Option<&'m Field> {
     let letters = |name: &str| name.replace('_', "").to_ascii_lowercase();
     let has_capitals = |field: &Field| field.name.contains(|letter: char| letter.is_ascii_uppercase());
@@ -50,7 +50,7 @@ pub(super) fn field_of<'m>(message: &'m Message, attribute: &str) -> Option<&'m 
     message.field(attribute).or_else(|| message.fields.iter().find(is_it))
 }
 
-/// What was found that no definition can say.
+/// Attributes that a definition cannot contain.
 #[derive(Default)]
 struct Reader {
     /// Attributes that the kind does not have.
@@ -62,7 +62,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// All of it, as a fragment.
+    /// All problems, as a fragment.
     fn problem(&self) -> Option<String> {
         let some = |paths: &BTreeSet<String>, what: &str| {
             let paths: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
@@ -100,9 +100,9 @@ impl Reader {
         object.into()
     }
 
-    /// The value of a field; nothing where it is unset.
+    /// The value of a field; `None` if it is unset.
     fn field(&mut self, field: &Field, value: &Value, path: &str) -> Option<Value> {
-        // A number that is no value of the field is not nothing.
+        // A zero is unset only in a number or boolean field; elsewhere it is a misfit.
         let is_number = matches!(field.kind, FieldKind::Integer { .. } | FieldKind::Float { .. } | FieldKind::Bool);
         if kind::is_zero(value) && (is_number || !value.is_number()) {
             return None;
@@ -114,7 +114,7 @@ impl Reader {
         (!items.is_empty()).then_some(Value::Array(items))
     }
 
-    /// One value of a kind; nothing where it is unset or does not fit.
+    /// One value of a kind; `None` if it is unset or does not fit.
     fn one(&mut self, kind: &FieldKind, value: &Value, path: &str) -> Option<Value> {
         let fits = match (kind, value) {
             (_, Value::Null) => return None,
@@ -140,7 +140,7 @@ impl Reader {
                 }
                 return (!values.is_empty()).then(|| values.into());
             }
-            // Configuration may write a text for what Terraform converts.
+            // Configuration may write a value as text, which Terraform converts.
             (FieldKind::Bool, Value::String(text)) if matches!(text.as_str(), "true" | "false" | "") => {
                 return Some((text == "true").into());
             }
@@ -164,7 +164,7 @@ impl Reader {
         if fits { Some(value.clone()) } else { self.misfit(path) }
     }
 
-    /// A block: one that is there counts, although it is empty: it may choose an option.
+    /// The value of a block. Even an empty block counts as set: it may choose an option.
     fn block(&mut self, id: &str, block: &Value, path: &str) -> Option<Value> {
         match block {
             Value::Object(attributes) => Some(self.message(id, attributes, path)),
@@ -180,7 +180,7 @@ impl Reader {
     }
 }
 
-/// The items of a list, of which JSON syntax lets a single one be without its list.
+/// The items of a list. JSON syntax allows a single item without its list.
 fn items(value: &Value) -> &[Value] {
     match value {
         Value::Array(items) => items,
@@ -188,7 +188,7 @@ fn items(value: &Value) -> &[Value] {
     }
 }
 
-/// The entries of a map; one of messages is a block with `name` and `value` for each.
+/// The entries of a map; a map of messages has a block with `name` and `value` for each entry.
 fn entries<'v>(of: &FieldKind, value: &'v Value) -> Option<Vec<(&'v str, &'v Value)>> {
     match (of, value) {
         (FieldKind::Message(_), blocks) => {
@@ -199,8 +199,8 @@ fn entries<'v>(of: &FieldKind, value: &'v Value) -> Option<Vec<(&'v str, &'v Val
     }
 }
 
-/// Whether a flag is set; nothing where the value is none. Configuration may write a text for it, and an option without
-/// fields as its block.
+/// Whether a flag is set; `None` if the value is not a flag. Configuration may write it as text, and an option without
+/// fields as a block.
 fn is_set(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(set) => Some(*set),
@@ -212,9 +212,9 @@ fn is_set(value: &Value) -> Option<bool> {
     }
 }
 
-/// A number without a fraction, which Terraform may write as one with.
+/// An integer, which Terraform may write with a fraction of zero.
 fn whole(number: &Number) -> Option<Number> {
-    // Exact for every number that a rule allows.
+    // In this range a float is exact, and it includes every number that a rule allows.
     let has_value = |number: &f64| number.fract() == 0.0 && number.abs() <= f64::from(u32::MAX);
     let is_whole = number.is_i64() || number.is_u64();
     let text = number.as_f64().filter(|number| !is_whole && has_value(number)).map(|number| format!("{number}"));

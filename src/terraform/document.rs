@@ -1,4 +1,4 @@
-//! The three documents in which Terraform writes resources, read down to the attributes of each endpoint.
+//! Reads the three documents in which Terraform writes resources, down to the attributes of each object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 use super::{TYPE_PREFIX, TerraformError};
 use crate::kind::KindName;
 
-/// What some editors begin a file with.
+/// The mark that some editors write at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const UTF_16_MARK: &[u8] = b"\xff\xfe";
 /// The format of states since Terraform 0.12.
 const STATE_VERSION: u64 = 4;
-/// Arguments of every resource that make more of it than one object.
+/// Arguments that make several objects of one resource.
 const REPETITIONS: [&str; 2] = ["count", "for_each"];
-/// Arguments of every resource that are no attributes of the object.
+/// Arguments of every resource that are not attributes of the object.
 const META_ARGUMENTS: [&str; 6] = ["depends_on", "lifecycle", "provider", "provisioner", "connection", "timeouts"];
 
-/// Blocks of a configuration; with another key a document is none.
+/// Blocks of a configuration; a document with another key is not one.
 const BLOCKS: [&str; 14] = [
     "//",
     "check",
@@ -38,18 +38,18 @@ const BLOCKS: [&str; 14] = [
 
 /// The resources of one file.
 pub struct Document {
-    /// It says what Terraform did, and not what it is to do.
+    /// Whether it is a state, which shows what Terraform did, and not configuration.
     pub(super) is_state: bool,
     pub(super) resources: Vec<Resource>,
 }
 
-/// One resource of the vendor's provider, with its attributes or why they are not known.
+/// One resource of the vendor's provider, with its attributes or why they are unknown.
 pub(super) struct Resource {
-    /// Nothing, where its type is not that of an object.
+    /// `None` if its type is not that of an object.
     pub(super) kind: Option<KindName>,
     pub(super) address: String,
     pub(super) attributes: Result<Map<String, Value>, String>,
-    /// The attributes that Terraform shows nobody.
+    /// The attributes that Terraform never shows.
     pub(super) sensitive: BTreeSet<String>,
 }
 
@@ -108,7 +108,7 @@ struct ShownResource {
     deposed_key: Option<String>,
     #[serde(default)]
     values: Map<String, Value>,
-    /// The same keys, with `true` in the place of values.
+    /// The keys of `values`, with `true` for each sensitive value.
     #[serde(default)]
     sensitive_values: Value,
 }
@@ -117,16 +117,16 @@ impl Document {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file contains no resources of Terraform. Nothing of its content is in the error.
+    /// The file contains no resources of Terraform. The error shows none of its content.
     pub fn read(bytes: &[u8]) -> Result<Self, TerraformError> {
-        // As the `>` of PowerShell writes what Terraform prints.
+        // The redirection `>` of PowerShell writes UTF-16.
         let utf16 = bytes.strip_prefix(UTF_16_MARK).and_then(|units| {
             let units: Vec<u16> = units.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
             String::from_utf16(&units).ok()
         });
         let bytes = utf16.as_deref().map_or(bytes, str::as_bytes);
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-        // What `terraform state pull` prints where there is no state.
+        // `terraform state pull` prints nothing if there is no state.
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Self { is_state: true, resources: Vec::new() });
         }
@@ -150,7 +150,7 @@ impl Document {
                 version => return Err(TerraformError::Version(version)),
             }
         } else if is_shown {
-            // Without `values` there is no state.
+            // If there is no state, `values` is missing.
             let shown: Shown = serde_json::from_value(document).map_err(|_| TerraformError::Kind)?;
             let mut found = Vec::new();
             of_module(shown.values.unwrap_or_default().root_module, &mut found);
@@ -179,13 +179,13 @@ impl Resource {
         Self { kind, address, attributes, sensitive: BTreeSet::new() }
     }
 
-    /// The address without the key of an instance: of the resource as configuration has it.
+    /// The address without the key of an instance, as configuration writes it.
     pub(super) fn base(&self) -> &str {
         self.address.split(['[', ' ']).next().unwrap_or(&self.address)
     }
 }
 
-/// The kind of the objects of a resource type, if there is one; nothing of a type of another provider.
+/// The object kind of a resource type, if it has one; the outer `None` means another provider's type.
 fn kind_of(name: &str) -> Option<Option<KindName>> {
     name.strip_prefix(TYPE_PREFIX).map(KindName::find)
 }
@@ -276,7 +276,7 @@ fn configured(body: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// A template without expressions as its text.
+/// The text of a template without expressions.
 fn unescaped(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(text.replace("$${", "${").replace("%%{", "%{")),
@@ -286,7 +286,7 @@ fn unescaped(value: Value) -> Value {
     }
 }
 
-/// Strings of JSON syntax are templates: `${…}` and `%{…}` are evaluated, and a doubled sign is the sign.
+/// Whether a value contains an expression, `${…}` or `%{…}`. A doubled sign (`$${`, `%%{`) is literal.
 fn has_expression(value: &Value) -> bool {
     match value {
         Value::String(text) => {

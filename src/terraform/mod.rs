@@ -1,7 +1,7 @@
-//! Objects that Terraform manages, as definitions of this program. A state file, the output of
-//! `terraform show -json` and configuration in JSON syntax (`*.tf.json`) go in; objects come out, each with
-//! the address of its resource, beside the resources that cannot be read and why. Only resources of the vendor's
-//! provider are read, by the description of their kind, and no secret of them: a state contains the secrets of all.
+//! Reads objects that Terraform manages, as definitions. Input is a state file, the output of `terraform show -json` or
+//! configuration in JSON syntax (`*.tf.json`); output are objects with the addresses of their resources, and the
+//! resources that cannot be read, with the reason. Only resources of the vendor's provider are read, by the description
+//! of their kind, and never a secret: a state contains the secrets of all resources.
 
 mod attributes;
 mod document;
@@ -15,7 +15,7 @@ use crate::model::{Key, Object};
 pub use document::Document;
 use document::Resource;
 
-/// What the types of the vendor's provider begin with; the name of the kind follows.
+/// The prefix of the vendor's resource types, before the name of the kind.
 pub const TYPE_PREFIX: &str = "volterra_";
 
 /// A file without resources of Terraform.
@@ -29,7 +29,7 @@ pub enum TerraformError {
         /// Counts from 1.
         column: usize,
     },
-    /// The state has a format that this version does not read.
+    /// The state has a format version that is not supported.
     #[error("its format version is {0}, and only 4 is read")]
     Version(u64),
     /// The output of `terraform show -json PLAN`.
@@ -47,7 +47,7 @@ pub struct Import {
     pub objects: BTreeMap<Key, (String, Object)>,
     /// The attributes of an object that Terraform marks as sensitive.
     pub sensitive: BTreeMap<Key, BTreeSet<String>>,
-    /// Resources that no definition can be made of: the address, which several files can contain, and the reason as a
+    /// Resources that cannot become definitions: the address, which can be in several files, and the reason as a
     /// fragment.
     pub left_out: Vec<(String, String)>,
     /// The addresses of resources of the vendor's provider that are not objects of a known kind.
@@ -55,7 +55,7 @@ pub struct Import {
 }
 
 impl Import {
-    /// Adds the documents of one configuration. Of a resource that its state has, the configuration adds nothing.
+    /// Adds the documents of one configuration. A resource in its state takes precedence over the one in configuration.
     pub fn add(&mut self, documents: Vec<Document>) {
         let states = documents.iter().filter(|document| document.is_state);
         let in_state: BTreeSet<String> =
@@ -90,7 +90,8 @@ impl Import {
         }
     }
 
-    /// Leaves out a resource. Where Terraform marks attributes of it as `sensitive`, the reason is not shown: it may quote them.
+    /// Leaves out a resource. If Terraform marks some of its attributes as `sensitive`, the reason is hidden: it may
+    /// quote them.
     pub fn leave_out(&mut self, address: String, reason: String, sensitive: &BTreeSet<String>) {
         let names = sensitive.iter().map(|name| format!("`{name}`")).reduce(|all, one| all + ", " + &one);
         let hidden = |names| format!("it is not valid; why is not shown, because Terraform marks {names} as sensitive");
