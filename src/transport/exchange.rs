@@ -1,4 +1,4 @@
-//! One request and its answer, which arrives piece by piece and is unpacked here.
+//! Sends one request and reads its answer, which arrives in pieces and is decompressed here.
 
 use std::error::Error;
 use std::io::{self, Write as _};
@@ -12,31 +12,31 @@ use super::{CLEARED, LONGEST};
 
 /// Why a request has no answer.
 pub(crate) enum SendError {
-    /// The request is none.
+    /// The request is not valid.
     NotBuilt(reqwest::Error),
     /// There is no connection, so nothing was sent.
     NotConnected(reqwest::Error),
     /// The connection ended.
     Cut(Box<dyn Error + Send + Sync>),
-    /// The request may not leave, so nothing was sent.
+    /// The clearance was refused, so nothing was sent.
     NotCleared,
 }
 
-/// Whether a request may leave: asked once, when nothing is left to wait for but a connection.
+/// Whether a request may be sent: called once, when only the connection may still have to be opened.
 pub type Clearance<'a> = &'a (dyn Fn() -> bool + Send + Sync);
 
-/// Sends a request; returns when the head of the answer is here. With a clearance it leaves soon after that or never: a new
-/// connection may take no longer than [`CLEARED`].
+/// Sends a request; returns when the head of the answer has arrived. With a clearance it is sent soon after the check
+/// or never: a new connection may take no longer than [`CLEARED`].
 ///
 /// # Guarantees
-/// A request is sent again only where not a byte of it had left: the service had ended an idle connection.
+/// A request is repeated only if no byte of it was sent, because the service had closed an idle connection.
 pub(crate) async fn send(
     client: &Client,
     request: Request,
     clearance: Option<Clearance<'_>>,
 ) -> Result<Answer, SendError> {
-    // A program that did not wait for anything has not seen yet which idle connections the service ended: the first turn
-    // finds that out, and the second is after theirs.
+    // Lets the client notice which idle connections the service has closed: a program that never waited has not seen
+    // that yet. The first turn wakes the tasks of the connections, and the second one runs after them.
     for _ in 0..2 {
         tokio::task::yield_now().await;
     }
@@ -55,7 +55,7 @@ pub(crate) async fn send(
     Ok(Answer { packed: is_packed.then(Unpacker::default), answer })
 }
 
-/// An answer whose body is still to be read. What is not read to the end ends its connection.
+/// An answer whose body is not read yet. If it is not read to the end, its connection is closed.
 pub(crate) struct Answer {
     answer: Response,
     packed: Option<Unpacker>,
@@ -70,13 +70,13 @@ impl Answer {
         self.answer.headers()
     }
 
-    /// The bytes of the body, where the service says so; that of a packed one is unknown.
+    /// The length of the body in bytes if the service declares it; unknown for a compressed body.
     pub(crate) fn length(&self) -> Option<usize> {
         let length = self.answer.content_length().filter(|_| self.packed.is_none())?;
         usize::try_from(length).ok()
     }
 
-    /// The next bytes of the body, unpacked; nothing at its end.
+    /// The next bytes of the body, decompressed; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, SendError> {
         let Some(packed) = &mut self.packed else { return self.answer.chunk().await.map_err(cut) };
         loop {
@@ -95,8 +95,8 @@ fn cut(error: impl Into<Box<dyn Error + Send + Sync>>) -> SendError {
     SendError::Cut(error.into())
 }
 
-/// Unpacks gzip as it arrives, a small piece at a time, however much the whole becomes. reqwest's own takes a first member
-/// for the whole text, whatever follows it.
+/// Decompresses gzip as it arrives, in small pieces however large the whole text is. The decoder of reqwest ignores
+/// everything after the first member.
 #[derive(Default)]
 struct Unpacker {
     decoder: Option<flate2::write::MultiGzDecoder<Vec<u8>>>,
@@ -104,7 +104,7 @@ struct Unpacker {
 }
 
 impl Unpacker {
-    /// The next bytes that the ones here unpack to; nothing where more must arrive first.
+    /// The next decompressed bytes; `None` if more input must arrive first.
     fn next(&mut self) -> io::Result<Option<Bytes>> {
         while !self.rest.is_empty() {
             let decoder = self.decoder.get_or_insert_with(|| flate2::write::MultiGzDecoder::new(Vec::new()));
@@ -120,7 +120,7 @@ impl Unpacker {
         Ok(None)
     }
 
-    /// The last bytes. A body that ends too early is an error, an empty one is not.
+    /// The last bytes. A truncated body is an error, an empty one is not.
     fn end(&mut self) -> io::Result<Option<Bytes>> {
         let Some(decoder) = self.decoder.take() else { return Ok(None) };
         let last = decoder.finish()?;

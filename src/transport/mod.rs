@@ -1,6 +1,6 @@
-//! The HTTP stack of the program: what the client of the service and the object store send their requests with. TLS,
-//! proxies, names of hosts and kept connections are decided here once. Nothing is redirected or sent again: what a
-//! request and its answer mean is known to those who send it.
+//! The HTTP stack of the program, shared by the client of the service and the object store. TLS, proxies, host names
+//! and idle connections are configured only here. Redirects are not followed and requests are not repeated: only the
+//! callers know what a request and its answer mean.
 
 mod exchange;
 mod pkcs12;
@@ -27,20 +27,20 @@ pub use proxy::{Proxies, ProxyError};
 pub use tls::{Identity, TlsError, TlsTrust};
 pub(crate) use tls::{Roots, configure, fault, refusal};
 
-/// The host that plans name for the embedded service, whatever its port.
+/// The host of the embedded service in plans, whatever its port.
 pub const SANDBOX_HOST: &str = "sandbox.localhost";
 /// How long a request that was cleared may wait for a new connection.
 pub const CLEARED: Duration = Duration::from_secs(3);
 
-/// How long an unused connection is kept: shorter than what is before a service usually keeps it.
+/// How long an unused connection is kept: less than the usual limit of load balancers before a service.
 const IDLE_CONNECTION: Duration = Duration::from_secs(20);
 
 tokio::task_local! {
-    /// How long the connection of this request may take, where it is less than usual.
+    /// How long the connection of this request may take, if less than usual.
     static LONGEST: Duration;
 }
 
-/// There was no connection in time.
+/// The connection was not opened in time.
 #[derive(Debug, thiserror::Error)]
 #[error("none within {} seconds", .0.as_secs_f64())]
 struct ConnectTimedOut(Duration);
@@ -65,12 +65,12 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// The error and what it comes from, the deepest cause last.
+/// The error and its causes, the deepest one last.
 pub(crate) fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     successors(Some(error), |error: &&'e (dyn Error + 'static)| (*error).source())
 }
 
-/// Opens a connection, no longer than the request that asks for it may wait.
+/// Opens a connection within the time limit of the request that needs it.
 async fn in_time<C>(
     connecting: impl Future<Output = Result<C, Box<dyn Error + Send + Sync>>>,
     longest: Duration,
@@ -79,7 +79,7 @@ async fn in_time<C>(
     tokio::time::timeout(longest, connecting).await.unwrap_or_else(|_| Err(ConnectTimedOut(longest).into()))
 }
 
-/// The addresses of names; those of this machine without a resolver.
+/// Resolves host names; names of this machine without a resolver.
 struct Resolver;
 
 impl Resolve for Resolver {

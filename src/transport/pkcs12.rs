@@ -14,7 +14,7 @@ type Chain = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 /// Why the file cannot be used. Nothing of its content or of the password is shown.
 pub(super) fn read(file: &[u8], password: &str) -> Result<Chain, String> {
     let archive = Pkcs12Archive::from_pkcs12(file, password).map_err(|error| match error {
-        // The two look the same.
+        // A wrong password and a damaged file cannot be told apart.
         Error::MacError(_) | Error::UnpadError | Error::Pkcs5Error(_) => {
             "the password of the file of --client-p12 is wrong, or the file is damaged"
         }
@@ -45,7 +45,7 @@ pub(super) fn read(file: &[u8], password: &str) -> Result<Chain, String> {
     Ok((chain, key))
 }
 
-/// The leaf and those that issued it, without the root, which the service has.
+/// The leaf and its issuers, without the root, which the service has.
 fn chain(leaf: &Certificate, all: &[CertificateBag]) -> Vec<CertificateDer<'static>> {
     let mut found = vec![leaf];
     let mut last = leaf;

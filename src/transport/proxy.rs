@@ -1,5 +1,5 @@
-//! Which requests go through a proxy, by the variables that curl and the other tools read. A value that cannot be used is
-//! an error where it would be used: a request must not go another way than its environment says.
+//! Which requests go through a proxy, by the variables that curl and other tools read. An invalid value is an error
+//! only when it would be used: a request must never take another way than its environment says.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use hyper_util::client::proxy::matcher::Matcher;
 use ipnet::IpNet;
 use reqwest::Url;
 
-/// The variables that choose a proxy. By default, none.
+/// The variables that choose a proxy. The default has none.
 #[derive(Clone, Default)]
 pub struct Proxies {
     http: Option<Variable>,
@@ -20,7 +20,7 @@ pub struct Proxies {
 /// The name and the value of a variable that is set.
 type Variable = (&'static str, Arc<str>);
 
-/// A variable that names no proxy. Its value is not shown: it may contain a password.
+/// A variable whose value is not a proxy. The value is not shown: it may contain a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the value of `{0}` is not a proxy; write it like http://proxy.example.net:3128")]
 pub struct ProxyError(&'static str);
@@ -32,7 +32,7 @@ impl fmt::Debug for Proxies {
 }
 
 impl Proxies {
-    /// Those of an environment.
+    /// Reads the variables of an environment.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
         let first = |names: &[&'static str]| {
             names.iter().find_map(|name| Some((*name, variable(name).as_deref()?.trim().into())))
@@ -44,10 +44,10 @@ impl Proxies {
         }
     }
 
-    /// The proxy of requests to `url`; nothing where they go to its host themselves.
+    /// The proxy of requests to `url`; `None` if they are sent directly.
     ///
     /// # Errors
-    /// The variable that names it cannot be used.
+    /// The variable that chooses it has an invalid value.
     pub fn of(&self, url: &Url) -> Result<Option<Url>, ProxyError> {
         let proxy = if url.scheme() == "https" { &self.https } else { &self.http };
         match proxy {
@@ -59,10 +59,10 @@ impl Proxies {
         }
     }
 
-    /// Whether a proxy is set that may be used.
+    /// Whether any proxy is set.
     ///
     /// # Errors
-    /// A variable cannot be used.
+    /// A variable has an invalid value.
     pub fn any(&self) -> Result<bool, ProxyError> {
         let mut set = [&self.http, &self.https].into_iter().flatten();
         match set.clone().find(|(_, value)| parsed(value).is_none()) {
@@ -80,7 +80,7 @@ impl Proxies {
         url.as_str().parse().is_ok_and(|url| proxied.intercept(&url).is_none())
     }
 
-    /// What is wrong with the exceptions, if something is: they have entries that match no host.
+    /// What is wrong with the exceptions (`NO_PROXY`), if they have entries that can match no host.
     pub fn unclear(&self) -> Option<String> {
         let (variable, hosts) = self.direct.as_ref()?;
         let unclear: Vec<String> = hosts
@@ -99,7 +99,8 @@ impl Proxies {
     }
 }
 
-/// Whether a machine asks there for its own role in its cloud: the answer has its credentials, and a proxy has another role.
+/// Whether the URL is a cloud's metadata service, whose answer depends on the machine that asks: a proxy has another
+/// role.
 fn is_of_machine(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     match host.trim_matches(['[', ']']).parse() {
@@ -109,7 +110,7 @@ fn is_of_machine(url: &Url) -> bool {
     }
 }
 
-/// The proxy as messages show it, without its credentials.
+/// The proxy in messages, without its credentials.
 pub(crate) fn name(proxy: &Url) -> String {
     let port = proxy.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}", proxy.scheme(), proxy.host_str().unwrap_or_default())

@@ -1,6 +1,6 @@
-//! Whom to trust, and who we are: the system's roots with an own authority beside them, and a client
-//! certificate from PEM or PKCS #12. The provider is handed in, so that no process-wide default is needed; a
-//! service on this machine needs no system roots, which slim images do not have.
+//! TLS settings: trusted authorities (the system's and an own one) and a client certificate from PEM or PKCS #12. The
+//! crypto provider is passed explicitly, so that no process-wide default is needed. A service on this machine needs no
+//! system roots, which slim images lack.
 
 use std::error::Error;
 use std::io;
@@ -14,26 +14,26 @@ use rustls_platform_verifier::Verifier;
 use super::causes;
 use super::pkcs12;
 
-/// Certificates beyond the system's.
+/// Certificates in addition to the system's.
 #[derive(Debug, Clone, Default)]
 pub struct TlsTrust {
-    /// Further authorities, PEM.
+    /// Additional authorities, PEM.
     pub authorities: Option<Vec<u8>>,
-    /// Who we are.
+    /// The client certificate.
     pub identity: Option<Identity>,
 }
 
 /// A client certificate with its key.
 #[derive(Clone)]
 pub enum Identity {
-    /// Two texts.
+    /// Two PEM texts.
     Pem {
         /// The certificate chain.
         certificate: Vec<u8>,
         /// The key; may be the same file.
         key: Vec<u8>,
     },
-    /// An encrypted file of both.
+    /// An encrypted file with both.
     Pkcs12 {
         /// The file.
         file: Vec<u8>,
@@ -57,7 +57,7 @@ pub enum TlsError {
     /// The client certificate cannot be used.
     #[error("the client certificate cannot be used: {0}")]
     Certificate(String),
-    /// The key of the client certificate cannot be used; nothing of it is shown.
+    /// The key of the client certificate cannot be used; the error shows nothing of it.
     #[error("the key of --client-key cannot be used: it must be one unencrypted PEM key")]
     Key,
     /// The PKCS #12 file cannot be used.
@@ -72,14 +72,14 @@ fn setup(error: &rustls::Error) -> TlsError {
     TlsError::Setup(error.to_string())
 }
 
-/// Whose certificates are trusted beside those of the authorities that are given.
+/// Which authorities are trusted in addition to the given ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Roots {
-    /// Those of the system's authorities.
+    /// The authorities of the system.
     System,
-    /// The same, where the system has any.
+    /// The authorities of the system, if it has any.
     SystemIfAny,
-    /// Nobody's.
+    /// No others.
     Given,
 }
 
@@ -135,12 +135,12 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// Why there is no safe connection, and what to do about it, if TLS is what failed.
+/// If TLS failed: why there is no safe connection, and what to do about it.
 pub(crate) fn fault(error: &(dyn Error + 'static), trust: &TlsTrust) -> Option<String> {
     causes(error).find_map(tls_cause).map(|fault| words(fault, trust))
 }
 
-/// The TLS error that `cause` is, or that it wraps as an error of IO does, any number of times.
+/// The TLS error in `cause`, which may be wrapped in any number of IO errors.
 fn tls_cause<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let mut cause = cause;
     loop {
@@ -151,7 +151,7 @@ fn tls_cause<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> 
     }
 }
 
-/// Why the service refuses the client. In TLS 1.3 it says so when the client takes the handshake for done.
+/// Why the service refuses the client. In TLS 1.3 this alert arrives after the client has finished the handshake.
 pub(crate) fn refusal(error: &(dyn Error + 'static), trust: &TlsTrust) -> Option<&'static str> {
     refused(causes(error).find_map(tls_cause)?, trust)
 }
@@ -177,7 +177,7 @@ fn refused(error: &rustls::Error, trust: &TlsTrust) -> Option<&'static str> {
     })
 }
 
-/// What failed, without the words of the library.
+/// What failed, in our words instead of the library's.
 fn words(error: &rustls::Error, trust: &TlsTrust) -> String {
     use rustls::{AlertDescription as Alert, Error};
     match error {
@@ -213,7 +213,7 @@ fn certificate_words(fault: &CertificateError, trust: &TlsTrust) -> String {
             "is of an authority that the system does not trust; name it with --ca-cert".to_owned()
         }
         CertificateError::Revoked => "is revoked".to_owned(),
-        // The usual certificate that signs itself; the library has no variant for it.
+        // A usual self-signed certificate, for which the library has no variant.
         other if other.to_string().contains("CaUsedAsEndEntity") => {
             "is that of an authority, and no authority may be a service".to_owned()
         }
