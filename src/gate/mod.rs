@@ -1,7 +1,7 @@
-//! Is it safe to change now? Before an apply each gate asks the service one thing: whether a site
-//! that a changed object names is being upgraded, whether a DDoS event is open, whether security
-//! events pour in. In go a plan and the gates' modes, out come findings; a finding of a gate that
-//! blocks refuses the apply. A gate that could not look says so, and blocks where it would block.
+//! Gates: is it safe to make changes now? Before an apply each gate asks the service one question: whether a site that
+//! a changed object names is being upgraded, whether a DDoS event is open, or whether there are many security events.
+//! Input are a plan and the gates' modes, output are findings; the finding of a blocking gate refuses the apply. A gate
+//! that cannot get its answer reports that, and blocks if its mode is to block.
 
 use std::collections::BTreeSet;
 
@@ -16,20 +16,20 @@ use crate::plan::{Action, Change, Plan, afterwards, targets};
 /// By how much the clock of this machine may differ from that of the service.
 const CLOCKS: SignedDuration = SignedDuration::from_mins(1);
 
-/// What a gate has to say.
+/// What a gate found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateFinding {
     /// The gate.
     pub gate: &'static str,
-    /// Whether it only warns, or refuses.
+    /// Whether the finding only warns or refuses the apply.
     pub mode: GateMode,
-    /// In words.
+    /// The finding in words.
     pub text: String,
 }
 
 displayed!(GateFinding, |finding| "gate `{}`: {}", finding.gate, finding.text);
 
-/// Asks the service, as far as the gates look and the plan changes anything.
+/// Asks the service for all gates that are on; asks nothing if the plan changes nothing.
 pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) -> Vec<GateFinding> {
     let mut findings = Vec::new();
     if !plan.is_pending() {
@@ -42,12 +42,12 @@ pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) 
     findings
 }
 
-/// What the gates have to say that look at no object: those of DDoS and security events.
+/// The findings of the gates that do not depend on objects: those of DDoS and security events.
 pub async fn check_events_of_all(reader: &Reader, gates: &Gates, now: Timestamp) -> Vec<GateFinding> {
     let (mut findings, system) = (Vec::new(), Namespace::system());
     if gates.ddos != GateMode::Off {
         let found = ddos::list(reader, &system, &ddos::DdosFilter::recent(now)).await;
-        // The ends of events are times of the service.
+        // The end of an event is a time of the service's clock.
         let now = reader.date().unwrap_or(now);
         findings.extend(judge_ddos(found.map_err(|error| error.to_string()), gates.ddos, now));
     }
@@ -57,17 +57,17 @@ pub async fn check_events_of_all(reader: &Reader, gates: &Gates, now: Timestamp)
     findings
 }
 
-/// Whether the objects of a kind are sites: `site` itself, and the views of which the service makes one of the same name, such
-/// as `securemesh_site_v2`. A `virtual_site` selects sites.
+/// Whether the objects of a kind are sites: `site` itself, and views for which the service creates a site of the same
+/// name, such as `securemesh_site_v2`. A `virtual_site` only selects sites.
 fn is_site(kind: &str) -> bool {
     let sort = kind.trim_end_matches("_v2").strip_suffix("site");
     sort.is_some_and(|sort| sort.is_empty() || (sort.ends_with('_') && sort != "virtual_"))
 }
 
-/// The sites that changed objects refer to or are, before the change or after it. All of ours are in `system`, whichever
-/// namespace a reference names or leaves out.
+/// The sites among the changed objects and their references, before and after the change. All sites of our tenant are
+/// in `system`, whatever namespace a reference names.
 fn sites(plan: &Plan) -> BTreeSet<String> {
-    // What is live shows which are ours; a plan of a file knows nothing of it.
+    // The live state shows which tenants are ours; a plan from a file lacks them.
     let tenants = &plan.live_tenants;
     let of_object = |object: &Object| {
         let own = is_site(object.key.kind.as_str()).then(|| object.key.name.to_string());
@@ -92,7 +92,7 @@ async fn check_sites(reader: &Reader, sites: &BTreeSet<String>, mode: GateMode) 
     for site in sites {
         let text = match upgrades::status(reader, &system, site).await {
             Ok(progress) => progress.and_then(|progress| upgrade_text(site, &progress)),
-            // A site that is not there is not being upgraded; the service judges the reference.
+            // A missing site is not being upgraded; the service itself judges the reference.
             Err(error) if error.is_absent() => None,
             Err(error) => Some(format!("the upgrade status of `{site}` is unknown: {error}")),
         };
