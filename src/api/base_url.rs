@@ -1,19 +1,19 @@
-//! Where the service is: scheme, host, port and a path before `/api`. Every way in which people and
-//! other tools write it is read; a place where a token could leak to is refused.
+//! The address of the service: scheme, host, port and a path before `/api`. Every form in which people and other tools
+//! write it is accepted; an address to which a token could leak is refused.
 
 use reqwest::Url;
 
 use crate::model::{displayed, neutral};
 use crate::transport::{self, SANDBOX_HOST};
 
-/// The address of the service in canonical form: without `/api`, without a slash at its end.
+/// The address of the service in canonical form: without `/api` or a slash at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BaseUrl {
     text: Box<str>,
     loopback: bool,
 }
 
-/// Why a text is not a base URL. A user name or a password in it is not shown.
+/// Why a text is not a base URL. It never shows a user name or a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BaseUrlError(String);
@@ -26,7 +26,7 @@ impl BaseUrlError {
 }
 
 impl BaseUrl {
-    /// Whether two texts name the same service, however they are written.
+    /// Whether two texts name the same service, in any of their forms.
     pub fn is_same(one: &str, other: &str) -> bool {
         match (Self::parse(one), Self::parse(other)) {
             (Ok(one), Ok(other)) => one == other,
@@ -34,13 +34,13 @@ impl BaseUrl {
         }
     }
 
-    /// Reads a base URL, with or without `/api`, with or without a slash at its end.
+    /// Parses a base URL, with or without `/api` or a slash at its end.
     ///
     /// # Errors
     /// See [`BaseUrlError`].
     pub fn parse(text: &str) -> Result<Self, BaseUrlError> {
         let text = text.trim();
-        // What cannot be parsed may hold a password before its `@`.
+        // An invalid text may contain a password before its `@`.
         let shown = text.rsplit('@').next().unwrap_or_default();
         let url = Url::parse(text).map_err(|error| BaseUrlError::no_url(shown, &error.to_string()))?;
         let (scheme, host) = (url.scheme(), url.host_str().unwrap_or_default());
@@ -58,7 +58,7 @@ impl BaseUrl {
                 "the base URL of `{host}` holds a `?` or a `#`; end it after the host or the path"
             ));
         }
-        // The parser would add a slash that is missing, and take `\` for one: a name that looks like a path would be a host.
+        // The parser adds missing slashes and accepts `\` as one, so that the start of a path would become the host.
         let authority = text.split_once("://").map(|(_, rest)| rest);
         if !authority.is_some_and(|rest| rest.starts_with(|c: char| !matches!(c, '/' | '\\') && !c.is_control())) {
             return Err(BaseUrlError::no_url(text, "two slashes and a host follow the scheme"));
@@ -79,7 +79,7 @@ impl BaseUrl {
         Self { text: format!("http://{SANDBOX_HOST}").into(), loopback: true }
     }
 
-    /// The text, without a slash at its end; paths that begin with `/api` follow.
+    /// The address without a slash at its end; paths that begin with `/api` are appended.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -1,10 +1,10 @@
-//! The memory that the answers of a run may take together. An answer asks for more as it arrives, and
-//! waits while the others have it all. The oldest one in memory never waits, so that the answers come
-//! to an end one after the other whatever their sizes are, and only one at a time is over the budget.
+//! A limit for the memory of all answers together. An answer asks for more memory as it arrives, and waits while the
+//! others use all of it. The oldest open answer never waits, so that answers finish one after the other whatever their
+//! sizes, and only one at a time exceeds the limit.
 //!
 //! # Caveats
-//! An answer is in memory until its body is dropped. A task that keeps one while it asks for another may
-//! wait for itself, up to the time of a request.
+//! An answer uses memory until its body is dropped. A task that keeps one answer while it requests another may wait for
+//! itself, up to the time limit of a request.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::model::share::locked;
 
-/// What is asked for at a time: to ask for each piece would cost more than it saves.
+/// Memory is requested in these steps: a request per piece would cost too much.
 const STEP: usize = 256 * 1024;
 
 /// The memory of all answers.
@@ -33,15 +33,15 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     used: usize,
-    /// The most that was used at a time.
+    /// The most that was used at the same time.
     #[cfg(test)]
     most: usize,
     next: u64,
-    /// The answers in memory, those that still arrive among them, by their order.
+    /// The answers in memory, unfinished ones included, by their order.
     open: BTreeSet<u64>,
 }
 
-/// What one answer takes of it, given back when it is dropped.
+/// The memory of one answer, released on drop.
 #[derive(Debug)]
 pub(super) struct Reservation {
     budget: Budget,
@@ -49,7 +49,7 @@ pub(super) struct Reservation {
     bytes: usize,
 }
 
-/// A body with its share.
+/// A body with its reserved memory.
 struct HeldBody {
     body: Bytes,
     _share: Reservation,
@@ -66,7 +66,7 @@ impl Budget {
         Self { shared: Arc::new(Shared { total, state: Mutex::default(), freed: Notify::new() }) }
     }
 
-    /// The share of an answer that begins to arrive.
+    /// An empty reservation for an answer that begins to arrive.
     pub(super) fn share(&self) -> Reservation {
         let mut state = self.state();
         let order = state.next;
@@ -76,7 +76,7 @@ impl Budget {
         Reservation { budget: self.clone(), order, bytes: 0 }
     }
 
-    /// The bytes that are used now, and the most that were used at a time.
+    /// The bytes that are used now, and the most that were used at the same time.
     #[cfg(test)]
     pub(super) fn usage(&self) -> (usize, usize) {
         let state = self.state();
@@ -89,7 +89,7 @@ impl Budget {
 }
 
 impl Reservation {
-    /// Waits until the answer may take so many bytes in all.
+    /// Waits until the answer may use this many bytes in total.
     pub(super) async fn grow_to(&mut self, bytes: usize) {
         if bytes <= self.bytes {
             return;
@@ -99,7 +99,7 @@ impl Reservation {
             let shared = Arc::clone(&self.budget.shared);
             let freed = shared.freed.notified();
             tokio::pin!(freed);
-            // Asked before the next look, so that nothing is missed in between.
+            // Registered before the next try, so that a release in between is not missed.
             freed.as_mut().enable();
             if self.take(more) {
                 return;
@@ -108,7 +108,7 @@ impl Reservation {
         }
     }
 
-    /// Takes so many bytes more, if there are.
+    /// Takes this many more bytes, if they are free.
     fn take(&mut self, more: usize) -> bool {
         let mut state = self.budget.state();
         let fits = state.used + more <= self.budget.shared.total || state.open.first() == Some(&self.order);
@@ -123,7 +123,7 @@ impl Reservation {
         fits
     }
 
-    /// The whole answer; its share is given back with its last copy.
+    /// The whole answer; its memory is released with its last copy.
     pub(super) fn keep(self, body: Bytes) -> Bytes {
         Bytes::from_owner(HeldBody { body, _share: self })
     }

@@ -1,5 +1,5 @@
-//! Sends requests. Every answer is bounded in size and time, no redirect is followed, and waiting, chance and the
-//! limit of requests are passed in.
+//! Sends requests. Every answer is bounded in size and time, and redirects are not followed. Waiting, randomness and
+//! the rate limit are passed in.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ use super::settings::{
 };
 use super::turn::{HeldTurn, WriteDeparture, WriteFailure};
 
-/// Bytes that are read of a body with a bad status.
+/// How many bytes are read of a body with an error status.
 const LONGEST_REFUSAL: usize = 64 * 1024;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -40,19 +40,19 @@ const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 /// One try of a request.
 #[derive(Clone, Copy)]
 struct Attempt<'a> {
-    /// From 1.
+    /// The number of the try, from 1.
     number: u32,
     id: &'a str,
-    /// How long the request waited after the failure before.
+    /// How long the request waited after the previous failure.
     waited: Duration,
-    /// The turn that it belongs to; nothing where it waits for itself.
+    /// The turn that it belongs to; `None` if it waits by itself.
     turn: Option<&'a HeldTurn>,
-    /// That of a write.
+    /// The clearance of a write.
     clearance: Option<Clearance<'a>>,
 }
 
-/// A pool for clients of the service in `settings`, with the limits in them. With `beside`, the answers of both pools
-/// share one memory.
+/// A pool for clients of the service in `settings`, with its limits. If `beside` is given, the answers of both pools
+/// share one memory limit.
 ///
 /// # Errors
 /// Certificates or a proxy that cannot be used.
@@ -70,16 +70,16 @@ pub fn pool(settings: &ClientSettings, beside: Option<&ClientPool>) -> Result<Cl
     Ok(ClientPool { client, proxy, throttle, permits, budget })
 }
 
-/// A client with what it counted.
+/// A client with its counts.
 pub(super) struct Client {
     pub(super) shared: ClientPool,
-    /// What every request carries.
+    /// The headers of every request.
     headers: HeaderMap,
-    /// Before the path of each request.
+    /// The URL before the path of each request.
     origin: String,
     pub(super) settings: ClientSettings,
     pub(super) counts: Mutex<BTreeMap<Operation, u64>>,
-    /// What the clock of the service showed when it sent the last answer, as it was written.
+    /// The `Date` of the last answer, unparsed.
     pub(super) date: Mutex<Option<HeaderValue>>,
 }
 
@@ -104,13 +104,13 @@ impl Client {
         Ok(Self { shared, headers, origin, counts: Mutex::default(), date: Mutex::default(), settings })
     }
 
-    /// Sends a request, again as often as its operation allows; the first time as a part of its turn, if it has one.
+    /// Sends a request and its repeats, as its operation allows; the first try is part of the turn, if there is one.
     pub(super) async fn send(&self, request: &Request, turn: Option<&HeldTurn>) -> Result<Response, ApiError> {
         let id = self.settings.ids.request_id();
         let mut tried = AttemptHistory::default();
         let (mut number, mut waited) = (1, Duration::ZERO);
         loop {
-            // A repeat is a request of its own, and found by the same text.
+            // A repeat is a separate request, but a search for the first id finds it too.
             let request_id = if number == 1 { Cow::from(&id) } else { Cow::from(format!("{id}.{number}")) };
             let attempt = Attempt { number, id: &request_id, waited, turn, clearance: None };
             let failure = match self.attempt(request, attempt).await {
@@ -125,7 +125,7 @@ impl Client {
         }
     }
 
-    /// Sends a write once, as the end of its turn. It is never sent again from here: the caller looks again first.
+    /// Sends a write once, as the last request of its turn. It is not repeated here: the caller reads the object first.
     pub(super) async fn send_write(
         &self,
         request: &Request,
@@ -141,10 +141,10 @@ impl Client {
         })
     }
 
-    /// After how long a request that failed may be sent again, if it may. After a refusal for pace everybody waits, so
-    /// that a request which waits for its place needs no wait of its own.
+    /// The wait before a failed request may be sent again, if it may. After a 429 the rate limiter delays all requests,
+    /// so that this one needs no wait of its own.
     fn repeat(&self, operation: Operation, failure: &Failure, tried: &mut AttemptHistory) -> Option<Duration> {
-        // What takes the whole time once takes it again: a plan would wait for all repeats.
+        // A request that used all its time would do so again, and a plan would wait for every repeat.
         let took_all = matches!(failure, Failure::TimedOut(after) if *after >= self.settings.bounds.total);
         let after = match took_all {
             true => None,
@@ -166,21 +166,21 @@ impl Client {
         }
     }
 
-    /// Whether fewer requests are in flight than may be.
+    /// Whether another request may be in flight.
     pub(super) fn has_room(&self) -> bool {
         self.shared.permits.available_permits() > 0
     }
 
-    /// Waits for a turn of so many requests.
+    /// Waits for a turn of this many requests.
     pub(super) async fn turn(&self, requests: u32) -> HeldTurn {
         let permit = Arc::clone(&self.shared.permits).acquire_owned().await;
-        // It has its places before it waits for them: they are given back where the caller is gone.
+        // The turn owns its places before it waits for them, so that they are released if the caller is dropped.
         let turn = HeldTurn::new(self.shared.clone(), permit.ok(), requests);
         self.settings.pace.wait(turn.wait()).await;
         turn
     }
 
-    /// Reports what takes time to who listens.
+    /// Reports slow work to the listener.
     pub(super) fn report(&self, progress: &ClientProgress) {
         if let Some(listener) = &self.settings.progress {
             listener(progress);
@@ -188,12 +188,12 @@ impl Client {
     }
 
     async fn attempt(&self, request: &Request, attempt: Attempt<'_>) -> Result<Response, Failure> {
-        // The semaphore is never closed. A turn has its permit.
+        // The semaphore is never closed. A turn already has its permit.
         let _permit = match attempt.turn {
             None => self.shared.permits.acquire().await.ok(),
             Some(_) => None,
         };
-        // A repeated read must not take the place of the write.
+        // A repeated read must not use the place of the write.
         let has_place = attempt.number == 1 || attempt.clearance.is_some();
         let wait = match attempt.turn.filter(|_| has_place).and_then(HeldTurn::take) {
             Some(waited) => waited,
@@ -205,7 +205,7 @@ impl Client {
         };
         let pauses = self.shared.throttle.pauses();
         let started = Instant::now();
-        // Every future above it would be as large.
+        // Boxed, because otherwise every future above would be as large.
         let mut status = None;
         let result = Box::pin(self.exchange(request, attempt, started, &mut status)).await;
         if matches!(result, Err(Failure::NotCleared)) {
@@ -235,7 +235,7 @@ impl Client {
         result
     }
 
-    /// Sends a request and reads its answer, whose status is noted however it ends.
+    /// Sends a request and reads its answer; `status` is set even if that fails.
     async fn exchange(
         &self,
         request: &Request,
@@ -273,7 +273,7 @@ impl Client {
         Ok(built)
     }
 
-    /// Waits for a part of an exchange: no longer than the service may be silent, nor than the request may take.
+    /// Waits for a part of an exchange, within the limits for silence and for the whole request.
     async fn in_time<T>(
         &self,
         started: Instant,
@@ -282,7 +282,7 @@ impl Client {
         let bounds = &self.settings.bounds;
         let rest = bounds.total.saturating_sub(started.elapsed());
         let longest = if rest <= bounds.idle { bounds.total } else { bounds.idle };
-        // A part that is always ready would never be found to be late.
+        // A future that is always ready would never time out below.
         if rest.is_zero() {
             return Err(Failure::TimedOut(longest));
         }
@@ -292,7 +292,7 @@ impl Client {
         }
     }
 
-    /// The body, up to its bound; of a refusal, its beginning.
+    /// The body up to its limit; for an error status only its beginning.
     async fn body(&self, answer: &mut Answer, started: Instant) -> Result<Bytes, Failure> {
         let status = answer.status();
         let limit = if status.is_success() { self.settings.bounds.body } else { LONGEST_REFUSAL };
@@ -307,7 +307,7 @@ impl Client {
             let piece = match self.in_time(started, answer.chunk()).await {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return Ok(share.keep(whole.freeze())),
-                // The status already says what happened; a lost end of the explanation changes nothing.
+                // The status already shows what happened; a missing end of the explanation does not matter.
                 Err(_) if !status.is_success() => return Ok(whole.freeze()),
                 Err(failure) => return Err(failure),
             };
@@ -323,7 +323,7 @@ impl Client {
             if piece.len() <= room {
                 let asked = Instant::now();
                 self.grow(&mut share, capacity_with(&whole, piece.len()), started).await?;
-                // The service is not slow while the answer waits for memory.
+                // Waiting for memory does not count as slowness of the service.
                 window += asked.elapsed();
                 whole.extend_from_slice(&piece);
             } else if status.is_success() {
@@ -335,7 +335,7 @@ impl Client {
         }
     }
 
-    /// Waits until the answer may take so many bytes, no longer than the request may take.
+    /// Waits until the answer may use this many bytes, within the time limit of the request.
     async fn grow(&self, share: &mut Reservation, bytes: usize, started: Instant) -> Result<(), Failure> {
         let total = self.settings.bounds.total;
         let rest = total.saturating_sub(started.elapsed());
@@ -376,17 +376,17 @@ impl Client {
     }
 }
 
-/// The memory of `whole` with so many more bytes: a buffer that is full doubles.
+/// The capacity of `whole` with this many more bytes: a full buffer doubles.
 pub(super) fn capacity_with(whole: &BytesMut, more: usize) -> usize {
     let (length, capacity) = (whole.len() + more, whole.capacity());
     if length <= capacity { capacity } else { length.max(2 * capacity) }
 }
 
-/// What the cause of all causes says: the others repeat it.
+/// The text of the innermost cause, which the outer ones repeat.
 fn innermost(error: &(dyn Error + 'static)) -> String {
-    // The number of the system's error says nothing more, and neither do the words of a library.
+    // The system's error number is removed, and texts of libraries are replaced.
     let text = causes(error).last().unwrap_or(error).to_string();
-    // Windows ends its words with a full stop.
+    // Windows ends its texts with a full stop.
     match text.split(" (os error").next().unwrap_or(&text).trim_end_matches('.') {
         "tunnel error: unsuccessful" => "the proxy opens no tunnel to the service".to_owned(),
         "tunnel error: proxy authorization required" => "the proxy asks for a login".to_owned(),

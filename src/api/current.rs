@@ -1,5 +1,5 @@
-//! One endpoint as the service shows it now: the answer to a get, read into a live object. A replace starts
-//! from the whole answer, so that fields which the model does not know survive it. Pure.
+//! The current state of one object: the answer to a get, read into a live object. A replace starts from the whole
+//! answer, so that fields that the model does not know survive it. Pure.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::live::{SystemMetadata, assemble, describe};
 use crate::kind::{self, Flag};
 use crate::model::{Json, JsonTree, Key, LiveItem, LiveObject, Object, WireMetadata, neutral};
 
-/// What a get shows of an endpoint.
+/// The result of a get.
 #[derive(Debug, Clone)]
 pub enum CurrentState {
-    /// The service says that there is none.
+    /// The object does not exist.
     Absent,
     /// It exists.
     Object(Box<CurrentObject>),
@@ -27,11 +27,11 @@ pub enum CurrentState {
 pub struct CurrentObject {
     /// The object.
     pub live: LiveObject,
-    /// The whole answer: only a replace needs it as a tree.
+    /// The whole answer as text: only a replace needs it as a tree.
     answer: Box<str>,
 }
 
-/// The answer to a get, its parts as types or as trees. What is `null` is not there.
+/// The answer to a get, its parts as types or as trees. `null` means missing.
 #[derive(Deserialize)]
 struct GetAnswer<M, S, Y> {
     metadata: Option<M>,
@@ -54,9 +54,9 @@ impl CurrentState {
     /// Reads the answer to a get of `key`.
     ///
     /// # Errors
-    /// Why the answer is not usable: it is not JSON, about another object, or has no spec.
+    /// The answer cannot be used: it is not JSON, is about another object, or has no spec.
     pub fn read(key: &Key, answer: &[u8]) -> Result<Self, String> {
-        // Checked once, and not for each text in it.
+        // Checked once for the whole text instead of for each string.
         let answer = std::str::from_utf8(answer).map_err(|error| error.to_string())?;
         let read: GetAnswer<WireMetadata, JsonTree, SystemMetadata> =
             serde_json::from_str(answer).map_err(|error| describe(&error))?;
@@ -78,7 +78,7 @@ impl CurrentState {
         )
     }
 
-    /// The object, where the model supports it.
+    /// The object, if the model supports it.
     pub fn object(&self) -> Option<&CurrentObject> {
         match self {
             CurrentState::Object(object) => Some(object),
@@ -86,22 +86,22 @@ impl CurrentState {
         }
     }
 
-    /// The endpoint, where the model supports it.
+    /// The object without its live metadata, if the model supports it.
     pub fn endpoint(&self) -> Option<&Object> {
         self.object().map(|object| &object.live.endpoint)
     }
 }
 
 impl CurrentObject {
-    /// The body of a replace: `metadata` and `spec` as they are now with what `change` sets, without
-    /// fields that mean nothing, and the version.
+    /// The body of a replace: the current `metadata` and `spec` with the edits of `change`, without fields that a
+    /// replace does not take, and with the version.
     ///
     /// # Errors
-    /// The answer cannot be read as a tree: without one, a replace would lose what it does not change.
+    /// The answer cannot be read as a tree. Without it, a replace would lose fields.
     pub fn body(&self, change: impl FnOnce(&mut Json)) -> serde_json::Result<ReplaceBody<'_>> {
         let parts: GetAnswer<JsonTree, JsonTree, IgnoredAny> = serde_json::from_str(&self.answer)?;
         let parts = [("metadata", parts.metadata), ("spec", parts.spec)];
-        // The macro would copy both.
+        // `json!` would copy both.
         let mut tree: Json =
             parts.into_iter().map(|(name, part)| (name.to_owned(), part.unwrap_or_default().0)).collect();
         change(&mut tree);
@@ -115,8 +115,8 @@ impl CurrentObject {
     }
 }
 
-/// The body of a replace. It is written with each unchanged number as the service wrote it: a tree has integers of
-/// 64 bits only.
+/// The body of a replace. Unchanged numbers are written exactly as the service wrote them, because integers in a tree
+/// have only 64 bits.
 #[derive(Debug)]
 pub struct ReplaceBody<'a> {
     tree: Json,
@@ -136,7 +136,7 @@ impl Serialize for ReplaceBody<'_> {
     }
 }
 
-/// A value with the text of what was read in its place.
+/// A value with the original text at its place in the answer.
 struct Exact<'a> {
     value: &'a Json,
     read: Option<&'a RawValue>,
@@ -148,7 +148,7 @@ impl Serialize for Exact<'_> {
         match self.value {
             Json::Object(map) => {
                 let parts: BTreeMap<String, &RawValue> = serde_json::from_str(read).unwrap_or_default();
-                // A key that the model knows may have been written in its other spelling.
+                // The service may have written a known key in its other spelling.
                 let part = |key: &String| parts.get(key).or_else(|| parts.get(&kind::camel(key))).copied();
                 to.collect_map(map.iter().map(|(key, value)| (key, Exact { value, read: part(key) })))
             }

@@ -1,5 +1,5 @@
-//! DDoS events: the list with its filters, one event with its attachments, and the edit as
-//! read-compare-write, because the service has no version for them.
+//! DDoS events: the list with its filters, one event with its attachments, and the edit as read, compare and write,
+//! because events have no version.
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ use super::wire::{nullable, number_text, parts};
 /// Days of [`DdosFilter::recent`].
 pub const DAYS: i64 = 90;
 
-/// Which events a list contains; without an end, it is the time of the service.
+/// Which events a list contains; without an end, up to the current time of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DdosFilter {
     /// From this time on, RFC 3339.
@@ -28,8 +28,8 @@ pub struct DdosFilter {
 }
 
 impl DdosFilter {
-    /// The events in which an open one or an abbreviated id is looked for: those of the last [`DAYS`] days. Without a start the
-    /// service takes three days, and an event is open until somebody ends it.
+    /// The events of the last [`DAYS`] days, for finding open events and abbreviated ids. Without a start the service
+    /// uses three days, but an event stays open until it is ended.
     pub fn recent(now: Timestamp) -> Self {
         let start = now.checked_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(now);
         Self { start_time: Some(start.to_string()), ..Self::default() }
@@ -45,9 +45,9 @@ parts!(
         name: String,
         /// Free text.
         description: String,
-        /// Who made it.
+        /// Who created it.
         creator: String,
-        /// The address or prefix that is attacked.
+        /// The attacked address or prefix.
         ip: String,
         /// The network.
         network_id: String,
@@ -55,7 +55,7 @@ parts!(
         mitigation_id: String,
         /// RFC 3339.
         start_time: Option<String>,
-        /// RFC 3339; nothing while the event is open.
+        /// RFC 3339; missing while the event is open.
         end_time: Option<String>,
         /// Whether it has attachments other than packet captures (PCAP).
         has_attachment: bool,
@@ -66,7 +66,7 @@ parts!(
     }
 );
 
-/// A file at a DDoS event.
+/// A file attached to a DDoS event.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Attachment {
     /// Its identifier.
@@ -78,30 +78,29 @@ pub struct Attachment {
     /// The file's name.
     #[serde(default, deserialize_with = "nullable")]
     pub name: String,
-    /// Bytes.
+    /// Its size in bytes.
     #[serde(default, deserialize_with = "number_text", skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<String>,
-    /// What the service says beyond that.
+    /// All other fields.
     #[serde(flatten)]
     pub others: serde_json::Map<String, Json>,
 }
 
 impl DdosEvent {
-    /// The end, in the past or in the future; nothing where there is none, or one that cannot be read or is before the start,
-    /// such as the zero of a time.
+    /// The end, which may be in the future; `None` if it is missing, invalid, or before the start, such as a zero time.
     pub fn end(&self) -> Option<&str> {
         let time = |text: &str| text.parse::<Timestamp>().ok();
         let start = self.start_time.as_deref().and_then(time).unwrap_or(Timestamp::UNIX_EPOCH);
         self.end_time.as_deref().filter(|end| time(end).is_some_and(|end| end > Timestamp::UNIX_EPOCH && end >= start))
     }
 
-    /// Whether the event goes on at `now`.
+    /// Whether the event is still open at `now`.
     pub fn is_open(&self, now: Timestamp) -> bool {
         self.end().and_then(|end| end.parse::<Timestamp>().ok()).is_none_or(|end| end > now)
     }
 }
 
-/// What an edit sets; what is nothing stays.
+/// The fields that an edit sets; `None` leaves a field unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DdosEdit {
     /// The name.
@@ -113,7 +112,7 @@ pub struct DdosEdit {
 }
 
 impl DdosEdit {
-    /// What this edit changes of `event`: field, value now, value afterwards.
+    /// The changes of this edit to `event`: field, value before, value after.
     pub fn changes(&self, event: &DdosEvent) -> Vec<(&'static str, String, String)> {
         let now_end = event.end_time.clone().unwrap_or_default();
         [
@@ -130,13 +129,13 @@ impl DdosEdit {
         .collect()
     }
 
-    /// The request that makes `event` so: the event as it is with only these fields set.
+    /// The request for this edit: the current event with only these fields changed.
     ///
     /// # Errors
-    /// An event id that no path can contain.
+    /// The event id cannot be part of a path.
     pub fn request(&self, layout: Layout, namespace: &Namespace, event: &DdosEvent) -> Result<Request, RequestError> {
         let mut attachments = serde_json::json!(event.attachments);
-        // Times that are not set are null in the service's answer, which its schema does not have.
+        // The service's answers contain null for unset times, which the schema of the request does not allow.
         for attachment in attachments.as_array_mut().into_iter().flatten().filter_map(Json::as_object_mut) {
             attachment.retain(|_, value| !value.is_null());
         }
@@ -158,18 +157,18 @@ impl DdosEdit {
 /// An edit that was not made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum DdosEditError {
-    /// It could not be read before the write: nothing was changed.
+    /// The event could not be read before the write: nothing was changed.
     #[error(transparent)]
     Unread(ApiError),
     /// The service did not confirm the write.
     #[error(transparent)]
     Unconfirmed(ApiError),
-    /// The event is no longer as it was shown.
+    /// The event has changed since it was shown.
     #[error("DDoS event `{id}` changed after it was read; look at it again")]
     Moved {
         /// Its id.
         id: String,
-        /// As it is now.
+        /// Its current state.
         now: Box<DdosEvent>,
     },
 }
@@ -199,7 +198,7 @@ pub async fn list(reader: &Reader, namespace: &Namespace, filter: &DdosFilter) -
 /// Reads one DDoS event.
 ///
 /// # Errors
-/// [`ApiError::is_absent`] where it is not there.
+/// [`ApiError::is_absent`] if it does not exist.
 pub async fn show(reader: &Reader, namespace: &Namespace, event_id: &str) -> Result<DdosEvent, ApiError> {
     let parameters = [("namespace", namespace.as_str()), ("event_id", event_id)];
     let answer = reader.question(Operation::DdosShow, &parameters, None).await?;
@@ -213,11 +212,11 @@ pub async fn show(reader: &Reader, namespace: &Namespace, event_id: &str) -> Res
     Ok(one.event)
 }
 
-/// Makes `edit` on the event that was shown as `shown`: reads it again before each try, and writes only where it is
-/// still the same, if it is not as wanted by now.
+/// Makes `edit` on the event that the user saw as `shown`: reads it before each try, and writes only if it still equals
+/// `shown` and the edit is not made already.
 ///
 /// # Errors
-/// [`DdosEditError::Moved`] where it was changed meanwhile; nothing was changed then.
+/// [`DdosEditError::Moved`] if it has changed since; then nothing was written.
 ///
 /// # Caveats
 /// The service has no version for these events: a change between the last read and the write is
@@ -248,7 +247,7 @@ pub async fn edit(
     }
 }
 
-/// The same time can be written in more than one way.
+/// Whether two texts are the same time, which can be written in several ways.
 fn same_time(one: &str, other: &str) -> bool {
     let time = |text: &str| text.parse::<Timestamp>().ok();
     time(one).is_some() && time(one) == time(other)

@@ -1,6 +1,6 @@
-//! What can go wrong between a request and its answer, named by operation and object. Each failure
-//! knows whether the service can have acted on the request: the applier settles by that, not by the
-//! status alone. Text of the service is neutralised, cut, and free of the token before it gets here.
+//! The failures of requests, named by operation and object. Each failure shows whether the service may have acted on
+//! the request: the applier decides by that, not by the status alone. Texts of the service are neutralised and cut, and
+//! the token is removed, before they get here.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use super::operations::Operation;
 use super::request::RequestError;
 
-/// A request that did not end well.
+/// A failed request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("cannot {} {subject}: {failure}", operation.entry().verb)]
 pub struct ApiError {
-    /// What was asked for.
+    /// The requested operation.
     pub operation: Operation,
-    /// Of which object: "endpoint `shop/cart`".
+    /// The object of the request: "endpoint `shop/cart`".
     pub subject: String,
     /// What happened.
     pub failure: Failure,
-    /// The `x-request-id` of the request, where one was sent.
+    /// The `x-request-id` of the request, if it was sent.
     pub request_id: Option<String>,
 }
 
@@ -28,59 +28,59 @@ pub enum Failure {
     /// An answer with a status that is not a success.
     #[error("{0}")]
     Status(Box<ErrorStatus>),
-    /// A page for people with a good status (API.md 2.1: a base URL that misses the interface).
+    /// An HTML page with a success status (API.md 2.1: the base URL does not lead to the API).
     #[error("the service answered with an HTML page; the base URL is probably wrong")]
     Html,
-    /// A good status with a body that is not the JSON it should be.
+    /// A success status with a body that is not the expected JSON.
     #[error("the answer cannot be read: {0}")]
     NotJson(String),
-    /// A good answer, but not one that the operation promises: another status, an error in the body,
+    /// A success status, but not the answer that the operation promises: another status, an error in the body, or
     /// another object.
     #[error("the service answered {0}, which is not the answer to this operation")]
     Odd(String),
-    /// A body of which too little arrived.
+    /// A body that arrives too slowly.
     #[error("the answer is too slow: {bytes} bytes in {} seconds", after.as_secs())]
     TooSlow {
-        /// Bytes that arrived.
+        /// The bytes that arrived.
         bytes: usize,
-        /// In what time.
+        /// The time in which they arrived.
         after: Duration,
     },
-    /// A body longer than the bound, after decompression.
+    /// A body longer than the limit, after decompression.
     #[error("the answer is longer than the allowed {0} bytes")]
     TooLarge(usize),
-    /// No answer, or no more of it, in time.
+    /// The answer, or a part of it, did not arrive in time.
     #[error("no answer within {} seconds", .0.as_secs_f64())]
     TimedOut(Duration),
     /// No connection; nothing was sent.
     #[error("no connection: {0}")]
     Connect(String),
-    /// No trust, or no common ground; nothing was sent.
+    /// TLS failed: the certificate is not trusted, or there is no common protocol; nothing was sent.
     #[error("no safe connection: {0}")]
     Tls(String),
-    /// The connection ended before the whole answer was there.
+    /// The connection ended before the whole answer had arrived.
     #[error("the connection was cut: {0}")]
     Cut(String),
-    /// The service cut the connection for want of a client certificate that it accepts.
+    /// The service ended the connection because it accepts no client certificate of ours.
     #[error("the connection was cut: {0}")]
     ClientCertificate(&'static str),
-    /// An answer that points elsewhere. It is never followed: the token would go along.
+    /// A redirect. It is never followed, because the token would be sent along.
     #[error(
         "the service answered {status} and points to {target}; a redirect is never followed, so set the base URL to where the service is"
     )]
     Redirected {
         /// The status.
         status: u16,
-        /// Where to, neutralised; only the host is shown.
+        /// The target, neutralised and only its host.
         target: String,
     },
-    /// The body contains the token: nothing of it may reach a plan or a file.
+    /// The body contains the token, so nothing of it may reach a plan or a file.
     #[error("the answer repeats the API token; nothing was read from it")]
     Echo,
     /// The request could not be built.
     #[error("{0}")]
     NotBuilt(String),
-    /// Its clearance was refused when it was about to leave; nothing was sent.
+    /// Its clearance was refused just before it was sent; nothing was sent.
     #[error("it was not sent")]
     NotCleared,
 }
@@ -90,24 +90,24 @@ pub enum Failure {
 pub struct ErrorStatus {
     /// The HTTP status.
     pub status: u16,
-    /// The gRPC code of the body, where the body is the service's (API.md 2.1).
+    /// The gRPC code of the body, if the body is that of the service (API.md 2.1).
     pub code: Option<i64>,
-    /// `message` of the body, or the beginning of a body that is not JSON.
+    /// The `message` of the body, or the beginning of a body that is not JSON.
     pub message: String,
-    /// `details` of the body as one text.
+    /// The `details` of the body as one text.
     pub details: String,
-    /// What `Retry-After` asks for.
+    /// The wait that `Retry-After` asks for.
     pub retry_after: Option<Duration>,
-    /// The body is a page for people: it comes from something in between.
+    /// Whether the body is HTML: then it comes from something in between, such as a gateway.
     pub html: bool,
 }
 
-/// What is certain about the effect of a request that failed.
+/// What is certain about the effect of a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
     /// It never reached the service.
     NotSent,
-    /// The service said no: it took no effect.
+    /// The service refused it: it took no effect.
     Refused,
     /// It may have taken effect.
     Unknown,
@@ -115,11 +115,11 @@ pub enum Certainty {
 
 /// The beginning of the message that means a wrong URL, not an absent object (API.md 2.1).
 const NO_API_GROUP: &str = "API Group could not be determined";
-/// gRPC code of an object that is not there.
+/// The gRPC code for a missing object.
 const NOT_FOUND: i64 = 5;
-/// gRPC code of what the service cannot do now.
+/// The gRPC code for what the service cannot do now.
 const UNAVAILABLE: i64 = 14;
-/// The end of the message about a zone whose earlier change the service still makes.
+/// The end of the message about a zone whose previous change is still in progress.
 const PENDING_CHANGE: &str = "DNS zone change is pending";
 
 impl ApiError {
@@ -129,13 +129,13 @@ impl ApiError {
         Self { operation, subject: subject.into(), failure, request_id: None }
     }
 
-    /// Whether the request can have taken effect.
+    /// Whether the request may have taken effect.
     pub fn certainty(&self) -> Certainty {
         self.failure.certainty()
     }
 
-    /// Whether the service said that the object is not there. A 404 that is not about the object (a
-    /// wrong URL, a page of something in between) does not say so.
+    /// Whether the service reported that the object does not exist. A 404 that is not about the object (a wrong URL, a
+    /// page of something in between) does not count.
     pub fn is_absent(&self) -> bool {
         match &self.failure {
             Failure::Status(refusal) => {
@@ -145,8 +145,8 @@ impl ApiError {
         }
     }
 
-    /// Whether the service said that it has no such operation, or nothing at its path. A page of something in between says
-    /// nothing of the service.
+    /// Whether the service reported that it does not know the operation or its path. A page of something in between
+    /// does not count.
     pub fn is_unknown_to_service(&self) -> bool {
         match &self.failure {
             Failure::Status(refusal) => match refusal.status {
@@ -157,7 +157,7 @@ impl ApiError {
         }
     }
 
-    /// The HTTP status, where there was an answer with one that is not a success.
+    /// The HTTP status of an answer that was not a success.
     pub fn status(&self) -> Option<u16> {
         match &self.failure {
             Failure::Status(refusal) => Some(refusal.status),
@@ -185,12 +185,12 @@ impl Failure {
         }
     }
 
-    /// Whether the service refuses it now and may take it later: for pace (429), or for the change before.
+    /// Whether the service refuses the request only for now: by its rate limit (429), or because of a previous change.
     pub(super) fn is_for_now(&self) -> bool {
         matches!(self, Failure::Status(refusal) if refusal.status == 429 || refusal.is_pending())
     }
 
-    /// What happened, in few words.
+    /// What happened, in a few words.
     pub(super) fn brief(&self) -> String {
         match self {
             Failure::Status(refusal) => refusal.named(),
@@ -200,14 +200,14 @@ impl Failure {
         }
     }
 
-    /// Whether a request that ended so can have taken effect.
+    /// Whether a request with this failure may have taken effect.
     pub fn certainty(&self) -> Certainty {
         match self {
             Failure::Connect(_) | Failure::Tls(_) | Failure::NotBuilt(_) | Failure::NotCleared => Certainty::NotSent,
-            // 302 and 303 may point to what came of a request that was carried out.
+            // 302 and 303 may point to the result of a request that was carried out.
             Failure::Redirected { status: 301 | 307 | 308, .. } => Certainty::Refused,
             Failure::Status(refusal) => match refusal.status {
-                // 408: the service gave up on a request that it may have read whole.
+                // 408: the service may have read the whole request before it gave up.
                 408 => Certainty::Unknown,
                 400..=499 | 501 => Certainty::Refused,
                 _ if refusal.is_pending() => Certainty::Refused,
@@ -228,7 +228,7 @@ impl Failure {
 }
 
 impl ErrorStatus {
-    /// Whether a change that the service still makes is before this one.
+    /// Whether a previous change is still in progress.
     fn is_pending(&self) -> bool {
         self.status == 503 && self.code == Some(UNAVAILABLE) && self.message.contains(PENDING_CHANGE)
     }

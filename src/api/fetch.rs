@@ -1,12 +1,12 @@
-//! Reads what the service has: one list a namespace and kind, complete or unknown; one object before it is
-//! replaced or deleted; who refers to it; what its status says.
+//! Reads the state of the service: one list per namespace and kind, which is complete or unknown; one object before it
+//! is replaced or deleted; its referrers; and the conditions in its status.
 //!
 //! # Guarantees
-//! A read is complete only when the answer was a good one, came whole, says of no error in it, and
-//! every item has its key and its spec, in the list or in a get. Nothing is concluded from any other.
+//! A read is complete only if the answer was a success, arrived whole and reports no error, and every item has its key
+//! and its spec, in the list or in a get. Any other read is unknown.
 //!
 //! # Caveats
-//! The service answers the list of a namespace that does not exist with 200 and no items (API.md 1.4).
+//! The service answers the list of a namespace that does not exist with 200 and without items (API.md 1.4).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -27,24 +27,24 @@ use super::operations::Operation;
 use super::reader::Reader;
 use super::settings::ClientProgress;
 
-/// Objects that refer to one and are asked for their view: for more, the service would be asked for minutes.
+/// How many referring objects are read to find their views: more would take minutes.
 const MOST_VIEWS: usize = 1_000;
 
-/// Reads of a list of which an object went before its get.
+/// How often a list is read if an object of it is deleted before its get.
 const MOST_READS: usize = 2;
 
-/// Lists without an answer after which others are asked for, however few may be asked for at a time.
+/// How many lists in a row may have no answer before no others are requested, even if the concurrency is lower.
 const FEW: usize = 4;
 
-/// Items of a list that are read singly.
+/// How many items of a list are read one by one.
 const MOST_SINGLY: usize = 100;
 
-/// Reads these lists, at the same time as far as the client's limits allow.
+/// Reads these lists, in parallel within the client's limits.
 pub async fn fetch(reader: &Reader, scopes: impl IntoIterator<Item = Scope>) -> Live {
     PendingLists::of(reader.clone()).and(scopes).live().await
 }
 
-/// Lists that are on their way; to let go of them ends them.
+/// Lists that are being read; dropping them cancels the requests.
 #[derive(Debug)]
 pub struct PendingLists {
     reader: Reader,
@@ -52,9 +52,9 @@ pub struct PendingLists {
     asked: BTreeSet<Scope>,
     waiting: VecDeque<Scope>,
     lists: JoinSet<(Scope, Result<ListRead, Unanswered>)>,
-    /// Of each of the last lists, if they had no answer.
+    /// The reasons of the last lists in a row that had no answer.
     unanswered: Vec<Unanswered>,
-    /// Kinds of which objects were listed.
+    /// Kinds with at least one listed object.
     offered: BTreeSet<KindName>,
     /// Lists of kinds that the service does not know.
     not_offered: Vec<Scope>,
@@ -64,7 +64,7 @@ pub struct PendingLists {
 type Unanswered = String;
 
 impl PendingLists {
-    /// None yet.
+    /// Starts without lists.
     pub fn of(reader: Reader) -> Self {
         let before = lists_sent(&reader);
         Self {
@@ -79,7 +79,7 @@ impl PendingLists {
         }
     }
 
-    /// Asks for these lists, as far as that was not done yet.
+    /// Requests these lists, except those that were requested already.
     #[must_use]
     pub fn and(mut self, scopes: impl IntoIterator<Item = Scope>) -> Self {
         let new: Vec<Scope> = scopes.into_iter().filter(|scope| !self.asked.contains(scope)).collect();
@@ -90,7 +90,7 @@ impl PendingLists {
         self
     }
 
-    /// Asks for as many as may be held at a time, and for none where as many had no answer: each takes all of its repeats.
+    /// Requests waiting lists up to the concurrency, but none after too many without an answer: each uses all repeats.
     fn ask(&mut self) {
         while self.lists.len() < self.reader.concurrency()
             && self.lists.len() + self.unanswered.len() < self.reader.concurrency().max(FEW)
@@ -104,8 +104,8 @@ impl PendingLists {
         }
     }
 
-    /// The next list that was read, whichever that is, those that the service does not offer last. As many are read ahead as
-    /// requests may be sent at the same time, so that a tenant of many namespaces is never held whole.
+    /// The next list that was read, in any order; lists that the service does not offer come last. No more lists are
+    /// read ahead than requests may be in flight, so that a large tenant is never in memory as a whole.
     pub async fn next(&mut self) -> Option<(Scope, ListRead)> {
         while let Some(read) = self.lists.join_next().await {
             let (scope, read) = read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
@@ -126,7 +126,7 @@ impl PendingLists {
             }
         }
         if let Some(scope) = self.waiting.pop_front() {
-            // One cause, as of those that were asked for.
+            // The lists that were not requested get the same reason as the unanswered ones.
             let reason = self.unanswered.last().cloned().unwrap_or_default();
             return Some((scope, ListRead::Unknown { reason }));
         }
@@ -141,17 +141,17 @@ impl PendingLists {
         self.reader.report(&ClientProgress::Reading { read: of - self.waiting.len() - self.lists.len(), of });
     }
 
-    /// The client that asks.
+    /// The client of the requests.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// Requests that were sent so far.
+    /// The number of list requests that were sent so far.
     pub fn requests(&self) -> u64 {
         lists_sent(&self.reader) - self.before
     }
 
-    /// What came of all of them.
+    /// Waits for all lists.
     pub async fn live(mut self) -> Live {
         let mut lists = BTreeMap::new();
         while let Some((scope, read)) = self.next().await {
@@ -165,17 +165,17 @@ fn lists_sent(reader: &Reader) -> u64 {
     reader.requests().get(&Operation::ObjectList).copied().unwrap_or_default()
 }
 
-/// Whether a failed list says that the service has no objects of this kind there. Every service has endpoints: there it is
-/// the wrong address.
+/// Whether a failed list means that the service does not offer this kind. Every service has endpoints: for them the
+/// address is wrong.
 pub(super) fn is_not_offered(kind: KindName, error: &ApiError) -> bool {
     !kind.is_endpoint() && error.is_unknown_to_service()
 }
 
-/// What `read` makes of a list, and where it cannot, of the list with what gets show of the items that lack their spec.
-/// Inside: why nothing is concluded from it.
+/// The result of `read` for a list, or if that fails, for the list completed by a get for each item without a spec. The
+/// inner error says why the list is unknown.
 ///
 /// # Errors
-/// Any failure of the list.
+/// Any failure of the list request.
 pub(super) async fn list<T, F: Future<Output = Result<T, String>>>(
     reader: &Reader,
     scope: &Scope,
@@ -200,15 +200,15 @@ pub(super) async fn list<T, F: Future<Output = Result<T, String>>>(
     }
 }
 
-/// Why a list is not completed.
+/// Why a list cannot be completed.
 enum Incomplete {
-    /// A get says that this object of it is not there.
+    /// A get reports that this object of the list does not exist.
     Went(Key),
-    /// Too many lack their spec, or one of them cannot be read: why, as a fragment.
+    /// Too many items lack their spec, or one of them cannot be read; the reason is a fragment.
     Unread(String),
 }
 
-/// The list with the specs that it lacks; nothing where it lacks none.
+/// The list with its missing specs added; `None` if none is missing.
 async fn completed(reader: &Reader, scope: &Scope, body: &[u8]) -> Result<Option<Vec<u8>>, Incomplete> {
     let unread = |why: String| Err(Incomplete::Unread(why));
     let items = without_spec(scope, body);
@@ -236,7 +236,7 @@ async fn completed(reader: &Reader, scope: &Scope, body: &[u8]) -> Result<Option
 }
 
 async fn fetch_list(reader: &Reader, scope: &Scope) -> Result<ListRead, Unanswered> {
-    // It may be long, and others come meanwhile.
+    // The list may be long, and others arrive meanwhile.
     let read = |body: Bytes| {
         let scope = scope.clone();
         let read = tokio::task::spawn_blocking(move || read_list(&scope, &body));
@@ -259,10 +259,10 @@ async fn fetch_list(reader: &Reader, scope: &Scope) -> Result<ListRead, Unanswer
     }
 }
 
-/// Reads one endpoint whole.
+/// Reads one whole object.
 ///
 /// # Errors
-/// Every answer but the object and that there is none.
+/// Every answer except the object, or that it does not exist.
 pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<CurrentState, ApiError> {
     match reader.object(key, ResponseFormat::Default).await {
         Ok(answer) => CurrentState::read(key, answer.body()).map_err(|reason| answer.unreadable(reason)),
@@ -271,14 +271,14 @@ pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<CurrentState, Ap
     }
 }
 
-/// Who refers to the endpoint `key`. An endpoint that is not there has no referrers.
+/// The objects that refer to `key`. A missing object has no referrers.
 ///
 /// # Errors
-/// Whatever else the answer was, an answer that does not say included.
+/// Any other answer, including one that does not list the referrers.
 pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
     match reader.object(key, ResponseFormat::ReferringObjects).await {
         Ok(answer) => read_referrers(serde_json::from_slice(answer.body())).map_err(|reason| answer.unreadable(reason)),
-        // A service without this format may say so as well.
+        // A service without this format may also answer with 404.
         Err(error) if error.is_absent() => match fetch_object(reader, key).await? {
             CurrentState::Absent => Ok(Vec::new()),
             _ => {
@@ -290,13 +290,13 @@ pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<RelatedObject>,
     }
 }
 
-/// [`referrers`], where those that the service made of a view count as the view: what is done about it is done there.
+/// Like [`referrers`], but an object that the service made from a view is replaced by the view, which users can change.
 ///
 /// # Errors
 /// As [`referrers`].
 pub async fn referring_views(reader: &Reader, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
     let found = referrers(reader, key).await?;
-    // Only what is no endpoint is referred to by what the service makes of a view.
+    // Objects that the service makes from views never refer to endpoints.
     if key.kind.is_endpoint() {
         return Ok(found);
     }
@@ -322,13 +322,13 @@ pub(super) struct ReferrersAnswer {
 
 pub(super) fn read_referrers(answer: serde_json::Result<ReferrersAnswer>) -> Result<Vec<RelatedObject>, String> {
     let answer = answer.map_err(|error| neutral(&error.to_string(), 200))?;
-    // Not filled is not empty: a service without this format would let every delete pass.
+    // A missing list is not an empty one: a service without this format would otherwise allow every delete.
     let mut objects = answer.referring_objects.ok_or("it does not say who refers to the object")?;
     objects.iter_mut().for_each(|object| object.uid.clear());
     Ok(objects)
 }
 
-/// A condition in the status of an endpoint (API.md 1.2).
+/// A condition in the status of an object (API.md 1.2).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Condition {
     /// `Validation` or `Operational`.
@@ -336,9 +336,9 @@ pub struct Condition {
     pub kind: Option<String>,
     /// `Success`, `Failed`, `Incomplete`, `Installed`, `Down`, `Disabled`, `NotApplicable`.
     pub status: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
-    /// Where it was seen.
+    /// The host that reported it.
     pub hostname: Option<String>,
 }
 
@@ -365,21 +365,21 @@ impl fmt::Display for Condition {
     }
 }
 
-/// The conditions of a `status` or `status_set`; what does not look like one is passed over.
+/// The conditions of a `status` or `status_set`; entries of another shape are skipped.
 pub fn conditions(status: &Json) -> Vec<Condition> {
     let entries = status.as_array().map(Vec::as_slice).unwrap_or_default();
     let lists = entries.iter().filter_map(|entry| entry.get("conditions")?.as_array());
     lists.flatten().filter_map(|condition| Condition::deserialize(condition).ok()).collect()
 }
 
-/// Reads a list as [`fetch`] does, and returns what `check` made of each item, or why the list is unknown; and the
-/// failed conditions of its objects: one request. Conditions are notes, no verdict: what cannot be read of them is left out.
+/// Reads a list as [`fetch`] does, and returns the result of `check` for each item, and the failed conditions of its
+/// objects from the same answer. Conditions are only notes: unreadable ones are left out.
 ///
 /// # Errors
 /// Why the list is unknown.
 ///
 /// # Caveats
-/// It blocks the thread while it reads the list, on all processors, so that `check` may borrow.
+/// It blocks the thread while all processors read the list, so that `check` may borrow.
 pub async fn check<T: Send>(
     reader: &Reader,
     scope: &Scope,
@@ -401,7 +401,7 @@ fn failed_conditions(Scope { namespace, kind }: &Scope, body: &[u8]) -> BTreeMap
         name: String,
         status_set: Json,
     }
-    // Nearly always nothing failed, and a second reading of a long list takes time.
+    // Usually nothing has failed, and parsing a long list again takes time.
     if !says_failed(body) {
         return BTreeMap::new();
     }
@@ -417,7 +417,7 @@ fn failed_conditions(Scope { namespace, kind }: &Scope, body: &[u8]) -> BTreeMap
     failed
 }
 
-/// Whether the word occurs, in any case.
+/// Whether the word `failed` occurs, in upper or lower case.
 fn says_failed(body: &[u8]) -> bool {
     let rest = |at: usize| body.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"failed"));
     memchr::memchr2_iter(b'f', b'F', body).any(rest)

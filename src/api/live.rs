@@ -1,5 +1,5 @@
-//! From a list or an object of the service to live items. A field that the description of an endpoint does not have is noted
-//! and kept, and an item that the model cannot represent does not affect the read of the others. Pure.
+//! Turns a list or an object of the service into live items. A field that the description of its kind lacks is noted
+//! and kept, and an item that the model cannot represent does not affect the others. Pure.
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
@@ -16,16 +16,16 @@ use crate::model::{
     UnsupportedItem, WireMetadata, neutral, share,
 };
 
-/// Errors of a list that a reason quotes.
+/// How many errors of a list a reason quotes.
 const QUOTED_ERRORS: usize = 3;
 
-/// Levels of a spec, as of a definition: a plan and a journal, which contain it, can be read again.
+/// The deepest nesting of a spec, as for definitions: a plan or journal with the spec must stay readable.
 const DEEPEST: usize = 64;
 
-/// The tenant of the vendor: the lists of `shared` have its objects, which every tenant sees and none can change.
+/// The vendor's tenant, whose objects are in the lists of `shared`: every tenant sees them, but none can change them.
 const VENDOR: &str = "ves-io";
 
-/// Items that are read sooner than another thread is started.
+/// How many items a thread takes at a time: starting a thread for fewer would take longer.
 const FEW: usize = 64;
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ pub(super) struct List<I> {
     message: Option<IgnoredAny>,
 }
 
-/// What is read of an item of a list.
+/// The parts of a list item that are read.
 pub(super) const READ: [&str; 12] = [
     "tenant",
     "namespace",
@@ -54,7 +54,7 @@ pub(super) const READ: [&str; 12] = [
     "get_spec",
 ];
 
-/// An item of a list with report fields (API.md 1.4), the parts of [`READ`].
+/// An item of a list with report fields (API.md 1.4): the parts of [`READ`].
 #[derive(Deserialize)]
 struct Item<'a> {
     #[serde(borrow)]
@@ -64,7 +64,7 @@ struct Item<'a> {
     uid: Option<String>,
     description: Option<String>,
     disabled: Option<bool>,
-    // `metadata` contains both again: read only where that is missing.
+    // `metadata` repeats both: they are parsed only if it is missing.
     #[serde(borrow)]
     labels: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -89,11 +89,11 @@ pub(super) struct SystemMetadata<'a> {
     owner_view: Option<RelatedObject>,
 }
 
-/// An item of the namespace that was asked for; one of `shared`, `system` or another is left out
-/// (API.md 1.4), and so is one of the vendor.
+/// An item of the requested namespace. Items of `shared`, `system` or other namespaces (API.md 1.4) and of the vendor
+/// are left out.
 type Read = Result<Option<LiveItem>, String>;
 
-/// What the answer to a list proves.
+/// Reads the answer to a list.
 pub fn read_list(scope: &Scope, body: &[u8]) -> ListRead {
     match text(body).and_then(|body| items(scope, body)).and_then(by_key) {
         Ok(items) => ListRead::Complete { items },
@@ -108,7 +108,7 @@ fn items(scope: &Scope, body: &str) -> Result<Vec<(Key, LiveItem)>, String> {
         let reads = items.iter().filter_map(|raw| careful(scope, raw).transpose());
         return reads.map(|read| read.map(keyed)).collect();
     };
-    // Found only when one of them is needed.
+    // Parsed only when one of them is needed.
     let raw = LazyCell::new(|| raw_items(body).unwrap_or_default());
     let json = |index: usize| raw.get(index).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     let items = whole(list)?.into_iter().enumerate();
@@ -121,11 +121,11 @@ pub(super) fn text(body: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(body).map_err(|error| format!("the list cannot be read: {error}"))
 }
 
-/// Passes the items of a complete list to `check`, and returns what it made of each: on all processors, at
-/// the cost of a tenth more work than [`read_list`]. Each item is dropped before the next is read.
+/// Passes the items of a complete list to `check` and returns its results. It uses all processors, with a tenth more
+/// work than [`read_list`]. Each item is dropped before the next one is read.
 ///
 /// # Errors
-/// The reason why the list is unknown.
+/// Why the list is unknown.
 pub(super) fn check_list<T: Send>(
     scope: &Scope,
     body: &[u8],
@@ -146,7 +146,7 @@ pub(super) fn raw_items(body: &str) -> Result<Vec<&RawValue>, String> {
     whole(list.map_err(|error| format!("the list cannot be read: {}", describe(&error)))?)
 }
 
-/// Each item of a list, with the key of those of the namespace that have no spec.
+/// Each item of a list; with its key if it is in the namespace and lacks its spec.
 pub(super) fn without_spec<'a>(scope: &Scope, body: &'a [u8]) -> Vec<(&'a RawValue, Option<Key>)> {
     let lacking = |raw: &RawValue| {
         let item = serde_json::from_str::<Item>(raw.get()).ok().filter(|item| item.get_spec.is_none())?;
@@ -158,7 +158,7 @@ pub(super) fn without_spec<'a>(scope: &Scope, body: &'a [u8]) -> Vec<(&'a RawVal
     items.into_iter().map(|raw| (raw, lacking(raw))).collect()
 }
 
-/// The item of a list with what the answer to a get shows of it.
+/// An item of a list with the spec and metadata from the answer to a get.
 pub(super) fn with_spec(item: &RawValue, answer: &[u8]) -> Option<Box<RawValue>> {
     let mut item: BTreeMap<String, &RawValue> = serde_json::from_str(item.get()).ok()?;
     let parts: BTreeMap<String, &RawValue> = serde_json::from_slice(answer).ok()?;
@@ -180,7 +180,7 @@ pub(super) fn describe(error: &serde_json::Error) -> String {
     neutral(&error.to_string(), 200)
 }
 
-/// The items of a list that says of itself that it is whole.
+/// The items of a list, if the answer does not report that it is incomplete.
 fn whole<I>(list: List<I>) -> Result<Vec<I>, String> {
     no_errors(&list.errors)?;
     if list.code.is_some() && list.message.is_some() {
@@ -189,10 +189,10 @@ fn whole<I>(list: List<I>) -> Result<Vec<I>, String> {
     list.items.ok_or_else(|| "the answer holds no `items`".to_owned())
 }
 
-/// Checks the `errors` with which the service answers in the place of a part of what was asked for.
+/// Checks the `errors` with which the service replaces parts of an answer.
 ///
 /// # Errors
-/// There are some: the answer is not whole.
+/// There are errors, so the answer is incomplete.
 pub(super) fn no_errors(errors: &Json) -> Result<(), String> {
     let errors = match errors {
         Json::Null => &[],
@@ -218,7 +218,7 @@ fn list_error(error: &Json) -> String {
     neutral(&text, 200)
 }
 
-/// An item of a list of which at least one has an unexpected shape.
+/// Reads one item alone: an unexpected shape makes only this item unsupported.
 fn careful(scope: &Scope, raw: &RawValue) -> Read {
     let error = match serde_json::from_str::<Item>(raw.get()) {
         Ok(item) => return one(scope, item, || serde_json::from_str(raw.get()).unwrap_or_default()),
@@ -235,7 +235,7 @@ fn careful(scope: &Scope, raw: &RawValue) -> Read {
     Ok(Some(unsupported(key, describe(&error), json)))
 }
 
-/// The key of an item, which names each part of it at its root, in its metadata or in both.
+/// The key of an item. Its parts are at the root of the item, in its metadata, or in both.
 fn key(kind: KindName, namespace: [Option<String>; 2], name: [Option<String>; 2]) -> Result<Key, String> {
     let one = |texts: [Option<String>; 2]| {
         let mut given = texts.into_iter().flatten().filter(|text| !text.is_empty());
@@ -256,7 +256,7 @@ fn key(kind: KindName, namespace: [Option<String>; 2], name: [Option<String>; 2]
 }
 
 fn one(scope: &Scope, item: Item, raw: impl FnOnce() -> Json) -> Read {
-    // What cannot be read is never taken for what is not there.
+    // A part that cannot be read must not count as missing.
     let mut odd: Option<serde_json::Error> = None;
     let mut map = |part: Option<&RawValue>| {
         let read = part.map_or(Ok(None), |part| serde_json::from_str(part.get()));
@@ -300,7 +300,7 @@ fn unsupported(key: Key, reason: String, raw: Json) -> LiveItem {
     LiveItem::Unsupported(UnsupportedItem { key, reason, raw })
 }
 
-/// An item, or the answer to a get, without its secrets, whichever part of it repeats its spec. An endpoint has none.
+/// An item, or the answer to a get, without secrets and without parts that may repeat its spec. Endpoints have none.
 pub(super) fn without_secrets(kind: KindName, mut item: Json) -> Json {
     if let (false, Json::Object(parts)) = (kind.is_endpoint(), &mut item) {
         parts.retain(|part, _| READ.contains(&part.as_str()));
@@ -311,7 +311,7 @@ pub(super) fn without_secrets(kind: KindName, mut item: Json) -> Json {
     item
 }
 
-/// Whether a value has more levels than this.
+/// Whether a value is nested deeper than this.
 fn is_deeper(value: &Json, levels: usize) -> bool {
     match value {
         Json::Array(items) => levels == 0 || items.iter().any(|item| is_deeper(item, levels - 1)),
@@ -320,7 +320,7 @@ fn is_deeper(value: &Json, levels: usize) -> bool {
     }
 }
 
-/// The item with this spec, which `again` gives once more.
+/// The item with this spec; `again` returns a fresh copy of the spec.
 pub(super) fn assemble(
     key: Key,
     mut metadata: WireMetadata,
@@ -350,7 +350,7 @@ pub(super) fn assemble(
         Spec::live(kind, tree)
     };
     add_namespaces(&mut spec);
-    // What the description does not know is looked for where the spec cannot be read with it.
+    // Unknown fields are searched only if the spec cannot be read with them.
     let spec = match Spec::live(kind, spec).or_else(without_unknown) {
         Ok(spec) => spec,
         Err(reason) => {
@@ -358,7 +358,7 @@ pub(super) fn assemble(
             return unsupported(key, reason, raw());
         }
     };
-    // What is unset says nothing.
+    // Unset fields have no meaning.
     let others = std::mem::take(&mut metadata.unknown).into_iter().filter(|(_, value)| !kind::is_zero(&value.0));
     let others = others.map(|(key, _)| UnknownField { path: neutral(&format!("metadata.{key}"), 200), blocks: false });
     unknown.extend(others);
@@ -378,8 +378,8 @@ pub(super) fn assemble(
     })
 }
 
-/// Takes what the description does not know out of `tree`, and notes it. The service writes unset fields as `null`, zero or
-/// empty (API.md 3.1): an unknown field like that says nothing and is not noted.
+/// Removes unknown fields from `tree` and notes them. The service writes unset fields as `null`, zero or empty (API.md
+/// 3.1): such unknown fields have no meaning and are not noted.
 fn strip(message: &Message, tree: &mut Json, path: &mut String, unknown: &mut Vec<UnknownField>) {
     let length = path.len();
     match tree {
@@ -410,7 +410,7 @@ fn strip(message: &Message, tree: &mut Json, path: &mut String, unknown: &mut Ve
                 path.push_str(&key);
                 strip(below, value, path, unknown);
                 path.truncate(length);
-                // A choice that the description does not know reads as none; the note that it blocks keeps a replace away.
+                // An unknown choice reads as unset; its note blocks a replace.
                 if !below.groups.is_empty()
                     && value.as_object().is_some_and(|group| group.values().all(Json::is_null))
                     && unknown.len() > before

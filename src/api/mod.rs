@@ -1,5 +1,5 @@
-//! The configuration API. One table has every operation with its paths in both layouts; requests,
-//! answers and retry decisions are plain functions over it; `client` alone sends something, through `transport`.
+//! The configuration API. One table has every operation with its paths in both layouts. Requests, answers and retry
+//! decisions are pure functions over it; only `client` sends anything, through `transport`.
 
 mod base_url;
 mod budget;

@@ -1,4 +1,4 @@
-//! Typed requests for endpoints, with every parameter of the reference.
+//! Typed requests for objects, with every parameter of the reference.
 
 use bytes::Bytes;
 use serde_json::json;
@@ -10,7 +10,7 @@ use super::error::ApiError;
 use super::operations::Operation;
 use super::request::Request;
 
-/// The format in which an endpoint is fetched (API.md 1.3), in the order of their numbers.
+/// The format in which an object is fetched (API.md 1.3), in the order of their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ResponseFormat {
     /// metadata, system metadata, spec, status
@@ -30,7 +30,7 @@ pub enum ResponseFormat {
     BrokenReferences,
 }
 
-// By the names that the service takes.
+// The names that the service accepts.
 words!(ResponseFormat {
     Default = "GET_RSP_FORMAT_DEFAULT",
     ForCreate = "GET_RSP_FORMAT_FOR_CREATE",
@@ -41,19 +41,19 @@ words!(ResponseFormat {
     BrokenReferences = "GET_RSP_FORMAT_BROKEN_REFERENCES",
 });
 
-/// What is read of each item of a list, beside what names it.
+/// What is read of each item of a list besides its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListFields {
     /// Metadata and spec: what plan, apply and drift read.
     Spec,
-    /// Metadata, spec and status: what the look after an apply reads.
+    /// Metadata, spec and status: what the verification after an apply reads.
     SpecAndStatus,
 }
 
-/// Reads one endpoint.
+/// Reads one object.
 ///
 /// # Errors
-/// A name that no path can contain.
+/// A name cannot be part of a path.
 pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request, ApiError> {
     let mut parameters = named(key).to_vec();
     if format != ResponseFormat::Default {
@@ -65,9 +65,9 @@ pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request,
 /// Reads the objects of a kind in a namespace.
 ///
 /// # Errors
-/// A name that no path can contain.
+/// A name cannot be part of a path.
 pub fn list(layout: Layout, scope: &Scope, fields: ListFields) -> Result<Request, ApiError> {
-    // Any value fills metadata and spec, or the statuses (API.md 1.4).
+    // Any value adds metadata and spec, or the statuses (API.md 1.4).
     let mut parameters = vec![("namespace", scope.namespace.as_str()), ("report_fields", "spec")];
     parameters.extend((fields == ListFields::SpecAndStatus).then_some(("report_status_fields", "status")));
     let request = Request::build(Operation::ObjectList, layout, &parameters, None);
@@ -75,30 +75,30 @@ pub fn list(layout: Layout, scope: &Scope, fields: ListFields) -> Result<Request
     Ok(request.map_err(|error| ApiError::unbuilt(Operation::ObjectList, subject(), &error))?.about(scope.kind))
 }
 
-/// Creates the endpoint `key`; `body` is an object of `metadata` and `spec`.
+/// Creates the object `key`; `body` is an object with `metadata` and `spec`.
 ///
 /// # Errors
-/// A name that no path can contain.
+/// A name cannot be part of a path.
 pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, ApiError> {
     let parameters = [("namespace", key.namespace.as_str())];
     let request = about(key, Operation::ObjectCreate, layout, &parameters, Some(&json!({})))?;
     Ok(Request { subject: subject(key), body: Some(written(body)), ..request })
 }
 
-/// Replaces an endpoint; `body` is an object of `metadata`, `spec` and, where known, `resource_version`.
+/// Replaces an object; `body` is an object with `metadata`, `spec` and, if known, `resource_version`.
 ///
 /// # Errors
-/// A name that no path can contain.
+/// A name cannot be part of a path.
 pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, ApiError> {
     let request = about(key, Operation::ObjectReplace, layout, &named(key), Some(&json!({})))?;
     Ok(Request { body: Some(written(body)), ..request })
 }
 
-/// Deletes an endpoint. In the published layout the service is asked to refuse it where others refer to
-/// it, unless that is allowed; the uniform layout has no way to say either.
+/// Deletes an object. In the published layout the request asks the service to refuse this if other objects refer to it,
+/// unless that is allowed; the uniform layout cannot express either.
 ///
 /// # Errors
-/// A name that no path can contain.
+/// A name cannot be part of a path.
 pub fn delete(layout: Layout, key: &Key, referred: ReferredDelete) -> Result<Request, ApiError> {
     let body = (layout == Layout::Published).then(|| json!({"fail_if_referred": referred == ReferredDelete::Refused}));
     about(key, Operation::ObjectDelete, layout, &named(key), body.as_ref())
@@ -116,12 +116,12 @@ fn about(
     Ok(request.map_err(|error| ApiError::unbuilt(operation, subject(key), &error))?.about(key.kind))
 }
 
-/// A body that is an object already, in the place of an empty one.
+/// A body that is serialised already.
 fn written(body: &RawValue) -> Bytes {
     Bytes::copy_from_slice(body.get().as_bytes())
 }
 
-/// The endpoint `key` in a message.
+/// The object `key` in a message.
 fn subject(key: &Key) -> String {
     format!("{} `{}`", key.kind, neutral(&format!("{}/{}", key.namespace, key.name), 130))
 }

@@ -1,5 +1,5 @@
-//! What the clients of one service can share: its connections, the limit of requests a second and at the same time,
-//! and the memory of answers. A command about several stacks of a tenant has one pool for all of them.
+//! What the clients of one service can share: connections, the limits of requests per second and in flight, and the
+//! memory of answers. A command for several stacks of a tenant uses one pool for all of them.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::rate_limit::RateLimiter;
 #[derive(Clone)]
 pub struct ClientPool {
     pub(super) client: reqwest::Client,
-    /// The proxy that every request goes through, as messages show it.
+    /// The proxy of every request, as messages show it.
     pub(super) proxy: Option<String>,
     pub(super) throttle: Arc<RateLimiter>,
     pub(super) permits: Arc<Semaphore>,

@@ -1,5 +1,5 @@
-//! How fast requests leave: waiting and chance as values that the caller passes in, and the limit of
-//! requests a second with its burst, which gives way after a refusal for pace and comes back slowly.
+//! How fast requests are sent: waits and randomness, which the caller passes in, and the limit of requests per second
+//! with its burst, which slows down after a 429 and recovers slowly.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::model::share::locked;
 
-/// A wait that is going on.
+/// A wait in progress.
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// How to wait, and where chance comes from.
+/// How to wait, and the source of randomness.
 #[derive(Clone)]
 pub struct Timing {
     wait: Arc<dyn Fn(Duration) -> Waiting + Send + Sync>,
@@ -18,7 +18,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Real waits on the runtime's timer; the spread of waits comes from `seed`.
+    /// Real waits on the runtime's timer; `seed` makes the random spread of waits.
     pub fn real(seed: u64) -> Self {
         let random = Mutex::new(fastrand::Rng::with_seed(seed));
         Self {
@@ -27,7 +27,7 @@ impl Timing {
         }
     }
 
-    /// No waits at all: each is only reported to `note`. For tests and rehearsals.
+    /// No waits at all: each one is only reported to `note`. For tests and rehearsals.
     pub fn noted(note: impl Fn(Duration) + Send + Sync + 'static) -> Self {
         Self {
             wait: Arc::new(move |time| {
@@ -38,7 +38,7 @@ impl Timing {
         }
     }
 
-    /// Waits for so long.
+    /// Waits for this time.
     pub async fn wait(&self, time: Duration) {
         if !time.is_zero() {
             (self.wait)(time).await;
@@ -53,24 +53,24 @@ impl Timing {
 /// A limit of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateLimit {
-    /// Requests a second, above 0.
+    /// Requests per second, above 0.
     pub per_second: f64,
-    /// Requests that may leave at once after a rest, at least 1.
+    /// Requests that may be sent at once after a pause, at least 1.
     pub burst: u32,
 }
 
 impl RateLimit {
-    /// For a service that does not publish its limits: what clients do without being refused lies
-    /// between 2 and 10 a second (API.md 2.2).
+    /// For a service that does not publish its limits: clients that are not refused send 2 to 10 requests per second
+    /// (API.md 2.2).
     pub const CAREFUL: RateLimit = RateLimit { per_second: 10.0, burst: 20 };
 }
 
-/// The slowest pace that refusals lead to, where none that is slower was asked for.
+/// The longest interval after refusals, unless the user asked for a longer one.
 const SLOWEST: Duration = Duration::from_secs(5);
-/// The pace after the first refusal where there was no limit.
+/// The interval after the first refusal if there was no limit.
 const FIRST_SLOW: Duration = Duration::from_millis(100);
 
-/// Gives every request its time.
+/// Assigns a time to every request.
 #[derive(Debug)]
 pub(super) struct RateLimiter {
     base: Duration,
@@ -80,29 +80,29 @@ pub(super) struct RateLimiter {
 
 #[derive(Debug)]
 struct LimiterState {
-    /// Between two requests, now.
+    /// The current interval between two requests.
     interval: Duration,
-    /// Requests that may leave at once; below zero so many that wait.
+    /// How many requests may be sent at once; if negative, how many wait.
     places: f64,
-    /// Of when these are. Nothing leaves before that.
+    /// The time to which `places` refers. Nothing is sent before it.
     at: Instant,
-    /// How often the pace gave way so far.
+    /// How often the rate was reduced so far.
     pauses: u32,
 }
 
-/// Places in the row of requests.
+/// Places in the queue of requests.
 #[derive(Debug)]
 pub(super) struct Admission {
-    /// Until the last of them.
+    /// The wait until the last place.
     pub(super) wait: Duration,
     pauses: u32,
 }
 
 impl LimiterState {
-    /// The places there are at a time to come, at most so many.
+    /// Moves to a later time, at which there are up to `most` places.
     fn rest(&mut self, until: Instant, most: f64) {
         let rested = until.saturating_duration_since(self.at).as_secs_f64() / self.interval.as_secs_f64();
-        // Without an interval that is infinite, or no number where no time has passed: all places are there.
+        // With a zero interval this is infinite, or NaN if no time has passed: then `min` returns `most`.
         self.places = (self.places + rested).min(most);
         self.at = self.at.max(until);
     }
@@ -117,8 +117,8 @@ impl RateLimiter {
         Self { base, burst, state: Mutex::new(state) }
     }
 
-    /// How long requests that are ready at `now` have to wait so that all of them can leave then; takes their
-    /// places in the row.
+    /// Takes places for requests that are ready at `now`, and returns how long they must wait so that all of them can
+    /// be sent.
     pub(super) fn admit(&self, now: Instant, requests: u32) -> Admission {
         let mut state = locked(&self.state);
         state.rest(now, f64::from(self.burst));
@@ -128,7 +128,7 @@ impl RateLimiter {
         Admission { wait, pauses: state.pauses }
     }
 
-    /// Gives back unused places. A pause since then made another row of it.
+    /// Gives back unused places, unless the rate was reduced since then, which starts a new queue.
     pub(super) fn give_back(&self, admission: &Admission, requests: u32) {
         let mut state = locked(&self.state);
         if state.pauses == admission.pauses {
@@ -136,13 +136,13 @@ impl RateLimiter {
         }
     }
 
-    /// How often the pace gave way so far.
+    /// How often the rate was reduced so far.
     pub(super) fn pauses(&self) -> u32 {
         locked(&self.state).pauses
     }
 
-    /// After the refusal of a request that left after so many `pauses`: half the pace from now on, once for all that left at
-    /// the pace that was too fast.
+    /// Call after a 429 for a request that was sent after this many `pauses`: halves the rate, but only once for all
+    /// requests that were sent at the same too fast rate.
     pub(super) fn slow(&self, pauses: u32) {
         let mut state = locked(&self.state);
         if state.pauses == pauses {
@@ -151,12 +151,12 @@ impl RateLimiter {
         }
     }
 
-    /// Nothing leaves for so long, and then no burst.
+    /// Sends nothing for this time, and then without a burst.
     pub(super) fn pause(&self, now: Instant, pause: Duration) {
         locked(&self.state).rest(now + pause, 1.0);
     }
 
-    /// After an answer: back towards the pace that was asked for.
+    /// Call after an answer: moves the rate back towards the configured one.
     pub(super) fn recover(&self) {
         let mut state = locked(&self.state);
         if state.interval > self.base {

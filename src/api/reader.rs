@@ -1,5 +1,5 @@
-//! [`Reader`] has only operations that read; [`Writer`] owns a reader and adds those that change
-//! something, so a command that only reads cannot write.
+//! [`Reader`] has only operations that read; [`Writer`] owns a reader and adds operations that change something, so
+//! that a command that only reads cannot write.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,11 +25,11 @@ use super::retry::AttemptHistory;
 use super::settings::{ClientProgress, ClientSettings, ClientSettingsError};
 use super::turn::{HeldTurn, WriteDeparture, WriteFailure};
 
-/// A client that only looks.
+/// A client that only reads.
 #[derive(Clone)]
 pub struct Reader {
     pub(super) client: Arc<Client>,
-    /// The turn that its requests belong to; nothing where each waits for itself.
+    /// The turn of its requests; `None` if each waits by itself.
     turn: Option<Arc<HeldTurn>>,
 }
 
@@ -45,14 +45,14 @@ impl fmt::Debug for Reader {
     }
 }
 
-/// A question of ours with its answer.
+/// A request with its answer.
 pub(super) struct RequestAnswer {
     request: Request,
     answer: Response,
 }
 
 impl RequestAnswer {
-    /// What the answer says, if it says of itself that it is whole.
+    /// The content of the answer, if the answer does not report that it is incomplete.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         let failed = |failure| self.request.failed(failure);
         let AnswerErrors { errors, code, message } = self.answer.json().map_err(failed)?;
@@ -67,13 +67,13 @@ impl RequestAnswer {
         &self.answer.body
     }
 
-    /// The failure of an answer that does not say what was asked.
+    /// The failure of an answer without the requested content.
     pub(super) fn unreadable(&self, reason: String) -> ApiError {
         self.request.failed(Failure::NotJson(reason))
     }
 }
 
-/// What the service says of its answer.
+/// The parts of an answer that report errors.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct AnswerErrors {
@@ -84,7 +84,7 @@ struct AnswerErrors {
 }
 
 impl Reader {
-    /// A client that only looks. It connects with its first request.
+    /// A client that only reads. It connects with its first request.
     ///
     /// # Errors
     /// [`ClientSettingsError`]: certificates that cannot be used.
@@ -92,22 +92,22 @@ impl Reader {
         Ok(Self { client: Arc::new(Client::new(settings)?), turn: None })
     }
 
-    /// Reports what takes time to who listens to this client.
+    /// Reports slow work to the listener of this client.
     pub(super) fn report(&self, progress: &ClientProgress) {
         self.client.report(progress);
     }
 
-    /// Where the service is.
+    /// The address of the service.
     pub fn base_url(&self) -> &BaseUrl {
         &self.client.settings.base_url
     }
 
-    /// Which paths it has.
+    /// The layout of the service's paths.
     pub fn layout(&self) -> Layout {
         self.client.settings.layout
     }
 
-    /// Requests at the same time.
+    /// How many requests may be in flight.
     pub fn concurrency(&self) -> usize {
         self.client.settings.concurrency.max(1)
     }
@@ -127,12 +127,12 @@ impl Reader {
         locked(&self.client.counts).clone()
     }
 
-    /// What the clock of the service showed when it sent the last answer, to the second.
+    /// The time of the service's clock in the last answer, to the second.
     pub fn date(&self) -> Option<Timestamp> {
         read_date(locked(&self.client.date).as_ref()?)
     }
 
-    /// Sends a request that only looks, and returns the answer and whether it says of itself that it is whole.
+    /// Sends a request that only reads. Returns its answer, and an error if the answer reports that it is incomplete.
     ///
     /// # Errors
     /// Any failure, after the repeats that its operation allows.
@@ -142,20 +142,20 @@ impl Reader {
         Ok((answered.answer, whole))
     }
 
-    /// One endpoint as JSON, in this format.
+    /// One object as JSON, in this format.
     ///
     /// # Errors
-    /// [`ApiError::is_absent`] where it is not there.
+    /// [`ApiError::is_absent`] if it does not exist.
     pub async fn get(&self, key: &Key, format: ResponseFormat) -> Result<Json, ApiError> {
         self.object(key, format).await?.json()
     }
 
-    /// [`Self::get`] as it came.
+    /// Like [`Self::get`], with the unparsed answer.
     pub(super) async fn object(&self, key: &Key, format: ResponseFormat) -> Result<RequestAnswer, ApiError> {
         self.answered(objects::get(self.layout(), key, format)?).await
     }
 
-    /// The list of a kind in a namespace as it came.
+    /// The unparsed list of a kind in a namespace.
     ///
     /// # Errors
     /// Any failure.
@@ -192,7 +192,7 @@ impl Writer {
         Ok(Self { reader: Reader::new(settings)? })
     }
 
-    /// The part that only looks; both share connections, limits and counts.
+    /// The part that only reads; both share connections, limits and counts.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
@@ -205,19 +205,19 @@ impl Writer {
         self.reader.client.send(request, None).await
     }
 
-    /// Whether a write could leave now.
+    /// Whether a write could be sent now.
     pub fn has_room(&self) -> bool {
         self.reader.client.has_room()
     }
 
-    /// Waits until so many reads and a write may leave.
+    /// Waits until this number of reads and one write may be sent.
     pub async fn turn(&self, reads: u32) -> WriteTurn {
         let turn = self.reader.client.turn(reads + 1).await;
         WriteTurn { reader: Reader { turn: Some(Arc::new(turn)), ..self.reader.clone() } }
     }
 }
 
-/// A turn of one write. The write consumes it: to send it again takes another turn.
+/// The turn of one write. The write consumes it: to send it again takes another turn.
 pub struct WriteTurn {
     reader: Reader,
 }
@@ -231,7 +231,7 @@ impl WriteTurn {
     /// Sends a write that is not about an object.
     ///
     /// # Errors
-    /// [`ApiError::certainty`] shows whether it can have taken effect all the same.
+    /// [`ApiError::certainty`] shows whether it may have taken effect anyway.
     pub(super) async fn change(
         self,
         request: Result<Request, ApiError>,
@@ -241,11 +241,11 @@ impl WriteTurn {
         self.send(None, request, WriteDeparture { request_id: &request_id, clearance: &|| true, tried }).await
     }
 
-    /// Sends a write, of an object with its key as [`objects`] makes it. A good status without the body that the operation
-    /// promises may come from something in between, or be about something else, so it is a failure of unknown effect.
+    /// Sends a write; one about an object comes from [`objects`], with its key. A success status without the promised
+    /// body may come from something in between or be about another object, so it is a failure of unknown effect.
     ///
     /// # Errors
-    /// [`ApiError::certainty`] shows whether it can have taken effect all the same.
+    /// [`ApiError::certainty`] shows whether it may have taken effect anyway.
     pub async fn send(
         self,
         key: Option<&Key>,

@@ -1,6 +1,6 @@
-//! Requests as plain values: method, path with its query, body, and which headers go with it. Nothing
-//! is sent here; tests compare what would be. Every builder, the typed ones and the one behind `call`,
-//! goes through [`Request::build`], which reads the table of operations.
+//! Requests as plain values: method, path with its query, body and headers. Nothing is sent here; tests compare the
+//! values. Every builder, the typed ones and the one of `call`, uses [`Request::build`], which reads the table of
+//! operations.
 
 use bytes::Bytes;
 use http::Method;
@@ -11,45 +11,45 @@ use crate::model::{Json, Layout, neutral};
 
 use super::operations::{BodyKind, Operation, Parameter, ParameterLocation};
 
-/// Everything but the unreserved characters of RFC 3986.
+/// Everything except the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// How the paths of endpoints begin, up to the namespace.
+/// The start of the paths of objects, up to the namespace.
 const PATH_OF_ENDPOINTS: &str = "/api/config/namespaces/";
 
 /// A request that has not been sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
     /// The method.
     pub method: Method,
     /// Path and query, beginning with `/api`.
     pub path_and_query: String,
-    /// The body, where there is one.
+    /// The body, if there is one.
     pub body: Option<Bytes>,
-    /// Whether `Content-Type: application/json` goes with it (reference section 5).
+    /// Whether `Content-Type: application/json` is sent (reference section 5).
     pub content_type: bool,
-    /// What it is about, for messages: "endpoint `shop/cart`".
+    /// The object of the request, for messages: "endpoint `shop/cart`".
     pub subject: String,
-    /// The kind of the objects that it is about.
+    /// The kind of its objects.
     pub kind: KindName,
 }
 
-/// A request of an operation that only looks: the only kind that a reader sends.
+/// A request of an operation that only reads: the only type that a reader sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadRequest(Request);
 
 /// Why a request cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// Parameters that must be given are not.
+    /// Required parameters are missing.
     #[error("{0}")]
     MissingParameter(String),
     /// The body is missing.
     #[error("{0}")]
     MissingBody(String),
-    /// What is given is not what the operation takes.
+    /// A parameter or the body is not accepted by the operation.
     #[error("{0}")]
     Wrong(String),
 }
@@ -58,8 +58,8 @@ impl Request {
     /// The request of `operation` with these parameters and this body.
     ///
     /// # Errors
-    /// [`RequestError`]: a missing, unknown or repeated parameter, a name that no path can contain, a
-    /// body that is missing or not wanted.
+    /// [`RequestError`]: a missing, unknown or repeated parameter, a name that cannot be part of a path, or a body that
+    /// is missing or not accepted.
     pub fn build<N: AsRef<str>, V: AsRef<str>>(
         operation: Operation,
         layout: Layout,
@@ -102,7 +102,7 @@ impl Request {
         })
     }
 
-    /// The same request about objects of another kind: the five operations differ in nothing but where their paths begin.
+    /// The same request for objects of another kind: the paths of the five operations differ only in their start.
     #[must_use]
     pub(super) fn about(self, kind: KindName) -> Self {
         let parts = self.path_and_query.strip_prefix(PATH_OF_ENDPOINTS).and_then(|rest| rest.split_once("/endpoints"));
@@ -117,10 +117,10 @@ impl Request {
         }
     }
 
-    /// This request as one that only looks, or itself where the operation changes something.
+    /// This request as one that only reads.
     ///
     /// # Errors
-    /// The request, unchanged.
+    /// The operation changes something: returns the unchanged request.
     pub fn into_read(self) -> Result<ReadRequest, Request> {
         if self.operation.entry().changes() { Err(self) } else { Ok(ReadRequest(self)) }
     }
@@ -164,7 +164,7 @@ fn check_counts(
     }
 }
 
-/// A template with the text that `fill` gives for each `{name}` in it.
+/// A template with each `{name}` replaced by the result of `fill`.
 fn filled(
     template: &'static str,
     fill: impl Fn(&'static str) -> Result<String, RequestError>,
@@ -206,7 +206,7 @@ fn fill_body(
     if body.is_some_and(|body| !body.is_object()) {
         return Err(RequestError::Wrong(format!("the body of `{operation}` must be a JSON object")));
     }
-    // A map with text keys is always JSON.
+    // A map with text keys can always be serialised.
     let bytes = |body: &Json| Bytes::from(serde_json::to_vec(body).unwrap_or_default());
     Ok(match (wanted, body) {
         (BodyKind::None | BodyKind::Bare, Some(_)) => {
@@ -234,7 +234,7 @@ fn fill_body(
     })
 }
 
-/// A part of what the request is about. A create has its name in the body.
+/// A part of the subject of a request. A create has its name in the body.
 fn in_subject(name: &str, given: &[(&'static Parameter, &str)], body: Option<&Json>) -> String {
     let parameter = given.iter().find(|(parameter, _)| parameter.name == name).map(|(_, value)| *value);
     let in_body = || body?.get("metadata")?.get(name)?.as_str();

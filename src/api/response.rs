@@ -1,5 +1,5 @@
-//! From status, headers and body to an answer or a failure. Pure: the client reads the bytes, this
-//! file says what they mean.
+//! Turns status, headers and body into an answer or a failure. Pure: the client reads the bytes, this file decides what
+//! they mean.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,17 +20,17 @@ use super::request::Request;
 use super::secret::Secret;
 use super::sent_secrets::SentSecrets;
 
-/// Characters of a service's message that are kept.
+/// How many characters of a service's message are kept.
 const LONGEST_MESSAGE: usize = 600;
-/// Characters of all its details together.
+/// How many characters of all its details together are kept.
 const LONGEST_DETAILS: usize = 400;
 
-/// A whole answer with a good status.
+/// A whole answer with a success status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     /// The status, 200 to 299.
     pub status: u16,
-    /// The body as it came, without the token.
+    /// The body as it arrived, without the token.
     pub body: Bytes,
 }
 
@@ -41,10 +41,10 @@ struct ErrorBody {
     details: Option<Json>,
 }
 
-/// What an answer of the service to a request means.
+/// The meaning of the service's answer to a request.
 ///
 /// # Errors
-/// The [`Failure`] that a status, a page for people, an echoed token or half an answer to a read is.
+/// The [`Failure`] for an error status, an HTML page, a repeated token or an incomplete answer to a read.
 pub fn judge(
     request: &Request,
     status: StatusCode,
@@ -56,11 +56,11 @@ pub fn judge(
         if is_html(headers, &body) {
             return Err(Failure::Html);
         }
-        // What an object contains is written back by a replace and saved in plans, so a mask in it would
-        // change it; what is only shown is masked.
+        // Content of objects is written back by a replace and saved in plans, where a mask would change it, so it fails
+        // instead. Content that is only shown is masked.
         let kept = matches!(request.operation, Operation::ObjectGet | Operation::ObjectList | Operation::DdosShow);
         let body = match secret {
-            // A list is long, so it is searched once.
+            // A list may be long, so it is searched only once.
             Some(secret) if kept && secret.appears_in(&body) => return Err(Failure::Echo),
             Some(secret) if !kept => secret.scrub_bytes(body),
             _ => body,
@@ -87,8 +87,8 @@ impl Response {
         serde_json::from_slice(&self.body).map_err(|error| Failure::NotJson(neutral(&error.to_string(), 200)))
     }
 
-    /// The answer to a read, if it is a whole one: a 206 or a 203 is not the service's own whole answer, and a 202
-    /// or a 204 is none at all.
+    /// The answer to a read, if it is whole: a 203 or a 206 is not the service's own whole answer, and a 202 or a 204
+    /// has no content.
     ///
     /// # Errors
     /// [`Failure::Odd`] and [`Failure::NotJson`].
@@ -99,7 +99,7 @@ impl Response {
         }
     }
 
-    /// Every answer is an object. An array would be taken for the fields of one in their order.
+    /// Every answer must be an object. The parser would accept an array as the fields of one, in their order.
     fn no_array(&self) -> Result<(), Failure> {
         match self.body.trim_ascii_start().first() {
             Some(b'[') => Err(Failure::NotJson("it is an array".to_owned())),
@@ -107,19 +107,19 @@ impl Response {
         }
     }
 
-    /// Whether the answer is the one that a write promises (API.md 1.5 to 1.7): to a create the object with
-    /// its uid, to a replace `{}` or the object, to a delete `{}`.
+    /// Checks that the answer is the one that a write promises (API.md 1.5 to 1.7): for a create the object with its
+    /// uid, for a replace `{}` or the object, for a delete `{}`.
     ///
     /// # Errors
-    /// [`Failure::Odd`] and [`Failure::NotJson`]: whether the write took effect is not known.
+    /// [`Failure::Odd`] and [`Failure::NotJson`]: it is unknown whether the write took effect.
     pub fn acknowledges(&self, operation: Operation, key: Option<&Key>) -> Result<(), Failure> {
         let odd = |reason: &str| Err(Failure::Odd(reason.to_owned()));
-        // Some gateways answer to a create with 201.
+        // Some gateways answer a create with 201.
         let is_create = operation == Operation::ObjectCreate;
         if self.status != 200 && !(is_create && self.status == 201) {
             return odd(&format!("with the status {}", self.status));
         }
-        // The common form of all but a create.
+        // The usual answer to everything except a create.
         if !is_create && self.body.as_ref() == b"{}" {
             return Ok(());
         }
@@ -127,7 +127,7 @@ impl Response {
         if std::str::from_utf8(&self.body).is_err() {
             return Err(Failure::NotJson("it is not UTF-8".to_owned()));
         }
-        // The words of the parser repeat a value of another type, which may be a secret that was sent.
+        // The parser's message repeats a value of an unexpected type, which may be a secret that was sent.
         let written: WriteAnswer = serde_json::from_slice(&self.body).map_err(|error| {
             Failure::NotJson(if error.is_data() {
                 "it has another form".to_owned()
@@ -149,14 +149,14 @@ impl Response {
                 if uid.is_empty() { odd("without the uid of the object") } else { Ok(()) }
             }
             (Operation::ObjectCreate, None) => odd("without the object"),
-            // `{}` in another writing.
+            // `{}` with white space.
             _ if self.json::<BTreeMap<Cow<'_, str>, IgnoredAny>>()?.is_empty() => Ok(()),
             _ => odd("with something else"),
         }
     }
 }
 
-/// What the answer to a write means.
+/// The parts of an answer to a write that are checked.
 #[derive(Deserialize)]
 struct WriteAnswer<'a> {
     #[serde(default, borrow)]
@@ -179,7 +179,7 @@ struct Identified {
     uid: Option<String>,
 }
 
-/// The host of a redirect's target. Its path and query are not shown: a login page's may contain a secret.
+/// The host of a redirect's target. Path and query are left out: those of a login page may contain a secret.
 fn place(target: &str) -> String {
     match reqwest::Url::parse(target) {
         Ok(url) => format!("`{}`", url.host_str().unwrap_or_default()),
@@ -218,8 +218,8 @@ fn refusal(
     refusal
 }
 
-/// A text without the token. Masked after neutralising, which could join the parts of a token, and before cutting, which
-/// could leave half of one.
+/// A text without the token. It is masked after neutralising, which could join the parts of a token, and before
+/// cutting, which could leave half of one.
 pub(super) fn masked(text: &str, secret: Option<&Secret>) -> String {
     let text = neutral(text, usize::MAX / 8);
     secret.map_or_else(|| text.clone(), |secret| secret.scrub(&text))
@@ -233,8 +233,8 @@ fn text_of(value: &Json) -> String {
     }
 }
 
-/// `details` in one text. An entry is `{type_url, value}`; its value is the bytes of a message, whose
-/// readable part is kept (API.md 2.1).
+/// `details` as one text. An entry is `{type_url, value}`; its value is an encoded message, of which the readable part
+/// is kept (API.md 2.1).
 fn details_text(details: &Json) -> String {
     let Json::Array(entries) = details else { return String::new() };
     let texts = entries.iter().map(|entry| match entry.get("value") {
@@ -244,7 +244,7 @@ fn details_text(details: &Json) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// `Retry-After` in seconds, or as a date, which is counted from the answer's own `Date`.
+/// `Retry-After` in seconds, or as a date relative to the answer's own `Date`.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse::<u64>() {
@@ -254,7 +254,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     u64::try_from(until.as_second() - now.as_second()).ok().map(Duration::from_secs)
 }
 
-/// The time in a `Date`.
+/// The time of a `Date` header.
 pub(super) fn read_date(value: &HeaderValue) -> Option<Timestamp> {
     http_date(value.to_str().ok()?)
 }

@@ -1,40 +1,40 @@
-//! Whether a request is sent again, and after how long. A pure function of what the operation allows,
-//! what happened, and what was tried before.
+//! Decides whether a request is sent again, and after what wait: a pure function of its operation, its failure, and
+//! earlier failures.
 
 use std::time::Duration;
 
 use super::error::{Certainty, Failure};
 use super::operations::RetryClass;
 
-/// Refusals for now that are waited out: a 429 can be a quota, which no waiting ends (API.md 2.1).
+/// How many refusals for now are waited out: a 429 can be a quota, which waiting does not end (API.md 2.1).
 const MOST_REFUSALS: u32 = 6;
-/// Repeats after 502, 503, 504, a time-out, a cut, no connection.
+/// Repeats after a 502, 503 or 504, a time-out, a cut or missing connection.
 const MOST_FAILURES: u32 = 3;
-/// Repeats after a 500, which can be a refusal of what was sent (API.md 2.1).
+/// Repeats after a 500, which can be a refusal of the request (API.md 2.1).
 const MOST_INTERNAL: u32 = 1;
-/// The first wait; each further one doubles it.
+/// The first wait; each further wait is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// The longest wait that is worth it; a `Retry-After` beyond it ends the attempts.
+/// The longest wait; a longer `Retry-After` ends the attempts.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-/// What a request has been through.
+/// The failures of a request so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AttemptHistory {
-    /// Refusals for now so far.
+    /// Refusals for now.
     pub refusals: u32,
-    /// 500 so far.
+    /// Answers with 500.
     pub internal: u32,
-    /// Everything else so far.
+    /// All other failures.
     pub failures: u32,
 }
 
 impl AttemptHistory {
-    /// All failures so far.
+    /// The number of all failures.
     pub(super) fn total(&self) -> u32 {
         self.refusals + self.internal + self.failures
     }
 
-    /// The failures so far that count against the repeats of `failure`, and how many it gets.
+    /// The number of earlier failures of the same kind as `failure`, and how many repeats this kind allows.
     fn of(&mut self, failure: &Failure) -> (&mut u32, u32) {
         match failure {
             _ if failure.is_for_now() => (&mut self.refusals, MOST_REFUSALS),
@@ -43,13 +43,13 @@ impl AttemptHistory {
         }
     }
 
-    /// Repeats so far that count against those of `failure`, and how many it gets.
+    /// The number of earlier repeats for the kind of `failure`, and how many this kind allows.
     pub(super) fn repeats(mut self, failure: &Failure) -> (u32, u32) {
         let (before, most) = self.of(failure);
         (*before, most)
     }
 
-    /// The same with one more failure.
+    /// This history with one more failure.
     #[must_use]
     pub fn and(mut self, failure: &Failure) -> Self {
         *self.of(failure).0 += 1;
@@ -57,12 +57,12 @@ impl AttemptHistory {
     }
 }
 
-/// After how long a request whose operation allows `repeat` is sent again after `failure`, if it is. `fraction`, from
-/// 0 to 1, spreads the waits of many clients.
+/// The wait before a request is sent again after `failure`, or `None` if it is not. `repeat` is the class of its
+/// operation; `fraction`, from 0 to 1, spreads the waits of many clients.
 ///
 /// # Guarantees
-/// - An operation of [`RetryClass::Once`] is sent again only where it never reached the service.
-/// - A write is sent again only where it certainly took no effect: no connection, or a refusal for now.
+/// - An operation of [`RetryClass::Once`] is sent again only if it never reached the service.
+/// - A write is sent again only if it certainly took no effect: no connection, or a refusal for now.
 /// - The number of repeats is bounded for every kind of failure.
 pub fn decide(repeat: RetryClass, failure: &Failure, tried: &AttemptHistory, fraction: f64) -> Option<Duration> {
     let (before, most) = tried.repeats(failure);
@@ -89,7 +89,7 @@ pub fn decide(repeat: RetryClass, failure: &Failure, tried: &AttemptHistory, fra
     Some(after).filter(|after| *after <= LONGEST_WAIT)
 }
 
-/// Doubling from [`FIRST_WAIT`] to [`LONGEST_WAIT`], between half and the whole of it.
+/// A wait that doubles from [`FIRST_WAIT`] to [`LONGEST_WAIT`], of which `fraction` chooses between half and all.
 fn backoff(before: u32, fraction: f64) -> Duration {
     let whole = FIRST_WAIT.saturating_mul(1 << before.min(10)).min(LONGEST_WAIT);
     whole.mul_f64(0.5 + 0.5 * fraction.clamp(0.0, 1.0))

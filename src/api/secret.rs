@@ -1,6 +1,6 @@
-//! The token, in a type that nothing prints. It is compared and scrubbed here, and leaves only as the
-//! value of the Authorization header. A text contains the token when it does once its escapes are
-//! resolved: JSON can write each character as `\u002B`, and JSON inside of JSON escapes that again.
+//! The token, in a type that cannot be printed. It is compared and masked here, and leaves only as the value of the
+//! Authorization header. Texts are searched with their escapes resolved: JSON can write each character as `\u002B`, and
+//! JSON inside JSON escapes that again.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ use crate::model::displayed;
 /// What replaces a token.
 const MASK: &str = "[token]";
 
-/// Characters below which a token cannot be distinguished from ordinary text, so that it is not looked for.
+/// A shorter token cannot be distinguished from ordinary text, so it is not searched for.
 const SHORTEST: usize = 16;
-/// Characters above which a text is not a token.
+/// A longer text is not a token.
 const LONGEST: usize = 16 * 1024;
 
 /// An API token. Debug shows nothing of it, and it has no Display.
@@ -39,7 +39,7 @@ pub enum SecretError {
 }
 
 impl Secret {
-    /// A token; white space around it falls away.
+    /// A token; white space around it is removed.
     ///
     /// # Errors
     /// [`SecretError`], which does not show the token.
@@ -57,7 +57,7 @@ impl Secret {
         Ok(Self { token: token.into(), header, finder })
     }
 
-    /// Whether the token is too short to be looked for in answers.
+    /// Whether the token is too short to be searched for in answers.
     pub fn is_short(&self) -> bool {
         self.token.len() < SHORTEST
     }
@@ -72,12 +72,12 @@ impl Secret {
         String::from_utf8_lossy(&self.masked(text.as_bytes())).into_owned()
     }
 
-    /// `body` with every token in it masked; unchanged, and not copied, where there is none.
+    /// `body` with every token in it masked; not copied if it has none.
     pub fn scrub_bytes(&self, body: bytes::Bytes) -> bytes::Bytes {
         if self.appears_in(&body) { self.masked(&body).into() } else { body }
     }
 
-    /// Whether `body` contains the token, in whatever escapes.
+    /// Whether `body` contains the token, with any escapes.
     pub fn appears_in(&self, body: &[u8]) -> bool {
         self.tokens(body).next().is_some()
     }
@@ -107,16 +107,16 @@ impl Secret {
             if let Some(length) = self.escaped_at(&text[start..]) {
                 return Some(start..start + length);
             }
-            // Whatever begins inside of a row of backslashes continues as the row does.
+            // Skip the whole row of backslashes: a token that begins inside it would have been found at its start.
             from = start + escapes(&text[start..]).max(1);
         }
         None
     }
 
-    /// How long the token at the beginning of `text` is with its escapes.
+    /// The length of the token at the beginning of `text`, with its escapes.
     fn escaped_at(&self, text: &[u8]) -> Option<usize> {
         let mut at = 0;
-        // Where the token itself has a backslash, the row of them may reach into what follows it.
+        // After a backslash of the token, the row of backslashes may include the escape of the next character.
         let mut carried = false;
         for expected in self.token.bytes() {
             let escapes = escapes(&text[at..]);
@@ -139,7 +139,7 @@ impl Secret {
     }
 }
 
-/// Bytes of the backslashes at the beginning of `text`, each of which may be escaped any number of times.
+/// The length of the row of backslashes at the beginning of `text`, each of which may be escaped any number of times.
 fn escapes(text: &[u8]) -> usize {
     if text.first() != Some(&b'\\') {
         return 0;
@@ -159,7 +159,7 @@ fn hexadecimal(high: u8, low: u8) -> Option<u8> {
     Some(digit(high)? * 16 + digit(low)?)
 }
 
-/// The tokens in a text from its beginning to its end, each part of which is looked through once.
+/// Finds the tokens in a text from start to end, and searches each part only once.
 struct Tokens<'t> {
     secret: &'t Secret,
     text: &'t [u8],
@@ -179,7 +179,7 @@ impl Iterator for Tokens<'_> {
         if self.plain.is_some_and(|plain| plain < at) {
             self.plain = secret.finder.find(&text[at..]).map(|found| at + found);
         }
-        // Nearly every text has no escape that could be a character of a token.
+        // Most texts have no escape that could be a character of a token.
         let before = &text[at..self.plain.unwrap_or(text.len())];
         let has_escape = memchr_iter(b'\\', before).any(|at| matches!(before.get(at + 1), Some(b'u' | b'/' | b'\\')));
         let escaped = if has_escape { secret.find_escaped(before) } else { None };

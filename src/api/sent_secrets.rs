@@ -1,6 +1,6 @@
-//! The secrets in the body of a write, which a refusal may repeat: nothing of them is shown or kept. A refusal that
-//! repeats one whole has a mark in its place; of one that repeats a part, or a secret too short to be distinguished from
-//! other words, no words are shown.
+//! Removes the secrets in the body of a write from refusals, which may repeat them. A whole secret is replaced by a
+//! mark. If a refusal repeats a part of a secret, or one too short to be distinguished from other words, its text is
+//! not shown at all.
 
 use std::collections::HashSet;
 
@@ -12,20 +12,20 @@ use crate::model::neutral;
 
 /// What replaces a secret.
 const MASK: &str = "[secret]";
-/// What replaces a text that repeats a part of one.
+/// The replacement for a text that repeats a part of a secret.
 const WITHHELD: &str = "its words repeat a secret and are not shown";
-/// Characters below which a part of a secret can be a part of any word.
+/// A shorter part of a secret could be a part of any word.
 const SHORTEST: usize = 8;
 
 /// The secrets of a request.
 #[derive(Debug, Default)]
 pub(super) struct SentSecrets {
-    /// Each as it is written and as JSON writes it.
+    /// Each secret as plain text and as JSON writes it.
     texts: HashSet<String>,
 }
 
 impl SentSecrets {
-    /// The secrets in the body of a request; an endpoint has none.
+    /// The secrets in the body of a request; endpoints have none.
     pub(super) fn of(request: &Request) -> Self {
         let Some(body) = request.body.as_deref().filter(|_| !request.kind.is_endpoint()) else {
             return Self::default();
@@ -33,21 +33,21 @@ impl SentSecrets {
         let body: Json = serde_json::from_slice(body).unwrap_or_default();
         let mut texts = HashSet::new();
         for text in kind::sealed::texts(request.kind.message(), &body["spec"]) {
-            // Every location begins so, and so does many an answer about one.
+            // The scheme of a location is not secret, and many answers contain it.
             let text = text.split_once(":///").map_or(text, |(_, text)| text);
             let quoted = Json::from(text).to_string();
-            // A refusal is looked through as it is shown.
+            // The text of a refusal is neutralised too.
             texts.extend([text, &quoted[1..quoted.len() - 1]].map(|text| neutral(text, usize::MAX / 8)));
         }
         texts.retain(|text| !text.trim().is_empty());
         Self { texts }
     }
 
-    /// A text of an answer without them.
+    /// A text of an answer without the secrets.
     pub(super) fn scrub(&self, text: String) -> String {
         let (mut long, short): (Vec<&String>, Vec<&String>) =
             self.texts.iter().partition(|text| text.len() >= SHORTEST);
-        // Of one that begins as another does, nothing is left behind the mark.
+        // Longest first, so that a secret that begins with another one is masked as a whole.
         long.sort_by_key(|text| (std::cmp::Reverse(text.len()), *text));
         let masked = long.iter().fold(text, |text, secret| text.replace(secret.as_str(), MASK));
         let parts: HashSet<&[u8]> = masked.as_bytes().windows(SHORTEST).collect();
@@ -59,7 +59,7 @@ impl SentSecrets {
     }
 }
 
-/// Whether a text has this one with no letter or digit beside it.
+/// Whether a text contains this word without a letter or digit next to it.
 fn has_word(text: &str, word: &str) -> bool {
     let is_open = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
     text.match_indices(word)

@@ -1,4 +1,4 @@
-//! What a client needs to know: where the service is, who asks, and how long, how often and how much.
+//! The settings of a client: address, credentials, and limits for time, rate and size.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,22 +17,22 @@ use super::response::{Response, masked};
 use super::secret::Secret;
 use super::trace::RequestIds;
 
-/// How long and how much is waited for.
+/// The limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// Until a connection is open.
+    /// The time until a connection is open.
     pub connect: Duration,
-    /// Between two pieces of an answer, and until the first.
+    /// The time until the first piece of an answer, and between two pieces.
     pub idle: Duration,
-    /// For a request whole.
+    /// The time for a whole request.
     pub total: Duration,
-    /// In which [`Self::least`] bytes of a body that is not whole have to arrive.
+    /// The time in which at least [`Self::least`] bytes of an unfinished body have to arrive.
     pub window: Duration,
-    /// Bytes that have to arrive in each [`Self::window`].
+    /// The bytes that have to arrive in each [`Self::window`].
     pub least: usize,
-    /// Bytes of an answer, after decompression.
+    /// The largest answer in bytes, after decompression.
     pub body: usize,
-    /// Bytes of all answers that are in memory at the same time; one answer alone may always be larger.
+    /// The bytes of all answers that are in memory at the same time; a single answer may exceed this.
     pub memory: usize,
 }
 
@@ -50,7 +50,7 @@ impl Default for RequestLimits {
     }
 }
 
-/// One exchange with the service, as `--verbose` prints it. It shows no token.
+/// One exchange with the service, as `--verbose` prints it, without the token.
 #[derive(Debug, Clone)]
 pub struct Exchange<'r> {
     /// The operation.
@@ -59,15 +59,15 @@ pub struct Exchange<'r> {
     pub method: &'r http::Method,
     /// Path and query.
     pub path_and_query: MaskedText<'r>,
-    /// 1 for the first time that the request was sent.
+    /// The number of the try, from 1.
     pub attempt: u32,
     /// The status or the failure.
     pub outcome: ExchangeOutcome<'r>,
     /// The status of an answer.
     pub status: Option<u16>,
-    /// Why there was no good answer, in a word of ours.
+    /// Why there was no usable answer, in one word.
     pub failure: Option<&'static str>,
-    /// The `x-request-id` that it was sent with.
+    /// The `x-request-id` of the request.
     pub request_id: &'r str,
     /// How long it took.
     pub took: Duration,
@@ -75,7 +75,7 @@ pub struct Exchange<'r> {
     pub waited: Duration,
 }
 
-/// A text without the token. It is masked where it is shown: most exchanges are only counted.
+/// A text without the token. It is masked only when it is displayed: most exchanges are only counted.
 #[derive(Clone, Copy)]
 pub struct MaskedText<'r> {
     text: &'r str,
@@ -113,55 +113,55 @@ pub type ExchangeListener = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
 /// A request that failed and is sent again.
 #[derive(Debug, Clone)]
 pub struct Retry {
-    /// After this time.
+    /// The wait before it.
     pub after: Duration,
-    /// Why, in few words.
+    /// The reason, in a few words.
     pub reason: String,
     /// 1 for the first repeat.
     pub number: u32,
-    /// Repeats that a request gets for this reason.
+    /// How many repeats are allowed for this reason.
     pub most: u32,
 }
 
-/// What a client does that takes time.
+/// Slow work of a client.
 #[derive(Debug)]
 pub enum ClientProgress {
     /// A request failed and waits to be sent again.
     Waiting(Retry),
     /// A request was answered, or failed for good.
     Answered,
-    /// So many namespaces are read of those that were asked for.
+    /// Lists are being read.
     Reading {
-        /// Namespaces that are read.
+        /// How many lists were read.
         read: usize,
-        /// Namespaces that were asked for.
+        /// How many lists were requested.
         of: usize,
     },
 }
 
-/// Receives what a client does that takes time.
+/// Receives the slow work of a client.
 pub type ProgressListener = Arc<dyn Fn(&ClientProgress) + Send + Sync>;
 
-/// What a client needs to know.
+/// The settings of a client.
 #[derive(Clone)]
 pub struct ClientSettings {
-    /// Where the service is.
+    /// The address of the service.
     pub base_url: BaseUrl,
-    /// Which paths it has.
+    /// The layout of the service's paths.
     pub layout: Layout,
-    /// The API token; nothing where the client certificate alone says who we are.
+    /// The API token; `None` if the client is identified by its certificate alone.
     pub token: Option<Secret>,
-    /// Where to connect instead of asking for the host's address: the embedded service's port.
+    /// The address to connect to instead of resolving the host: the port of the embedded service.
     pub address: Option<SocketAddr>,
     /// Certificates.
     pub trust: TlsTrust,
-    /// The proxies of the environment; a service on this machine is reached without any.
+    /// The proxies of the environment; not used for a service on this machine.
     pub proxies: Proxies,
     /// Sizes and times.
     pub bounds: RequestLimits,
-    /// The limit of requests; none where the service is on this machine and none was asked for.
+    /// The rate limit; `None` for a service on this machine if the user set none.
     pub rate: Option<RateLimit>,
-    /// Requests at the same time, at least 1.
+    /// How many requests may be in flight, at least 1.
     pub concurrency: usize,
     /// How to wait.
     pub pace: Timing,
@@ -169,9 +169,9 @@ pub struct ClientSettings {
     pub ids: Arc<RequestIds>,
     /// Receives every exchange.
     pub listener: Option<ExchangeListener>,
-    /// Receives what takes time.
+    /// Receives slow work.
     pub progress: Option<ProgressListener>,
-    /// Shared with other clients of the same service; none where the client has its own.
+    /// The pool that is shared with other clients of the service; `None` if the client has its own.
     pub pool: Option<ClientPool>,
 }
 
@@ -200,9 +200,9 @@ impl ClientSettings {
     /// The proxy that the requests go through, as messages show it.
     ///
     /// # Errors
-    /// The variable that names it cannot be used.
+    /// The variable that chooses it has an invalid value.
     pub fn proxy(&self) -> Result<Option<String>, ProxyError> {
-        // A token sent without TLS stays on this machine: the sandbox has a name of its own.
+        // Requests to this machine, the sandbox included, use no proxy: a token without TLS must not leave it.
         match reqwest::Url::parse(self.base_url.as_str()) {
             Ok(url) if !self.base_url.is_loopback() => Ok(self.proxies.of(&url)?.map(|proxy| transport::name(&proxy))),
             _ => Ok(None),
@@ -219,7 +219,7 @@ impl fmt::Debug for ClientSettings {
     }
 }
 
-/// Settings with which no client can be made.
+/// Settings that cannot make a client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientSettingsError {
     /// Certificates.

@@ -1,6 +1,5 @@
-//! Takes a snapshot, and reads one back as the service would have been read: what was kept goes
-//! through the reader of lists, so that a plan against a copy is the plan that the service would have
-//! led to. Nothing is kept of a read that is not complete.
+//! Takes a snapshot, and reads one back like the service itself: its items go through the reader of lists, so that a
+//! plan against a snapshot equals a plan against the service at that time. An incomplete read is not kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,24 +20,24 @@ use super::live::{describe, raw_items, read_list, text, without_secrets};
 use super::objects::{ListFields, ResponseFormat};
 use super::reader::Reader;
 
-/// Whether the service is also asked who refers to each object: one request each.
+/// Whether the referrers of each object are read too, with one request per object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferrerReads {
-    /// It is not.
+    /// They are not read.
     Left,
-    /// It is.
+    /// They are read.
     Asked,
 }
 
-/// A read that does not prove what the service has. Nothing is kept then.
+/// An incomplete read, of which nothing is kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SnapshotReadError(String);
 
-/// Reads `namespaces`, endpoints and objects of `kinds`, and keeps them.
+/// Reads the endpoints and the objects of `kinds` in `namespaces` into a snapshot.
 ///
 /// # Errors
-/// The first namespace whose read is not complete, or object whose referrers cannot be read.
+/// A namespace cannot be read completely, or the referrers of an object cannot be read.
 pub async fn take(
     reader: &Reader,
     namespaces: &BTreeSet<Namespace>,
@@ -60,30 +59,30 @@ pub async fn take(
     })
 }
 
-/// What a fetch of `wanted` would have read when the snapshot was taken. What was not kept is unknown.
+/// What a fetch of `wanted` would have returned when the snapshot was taken. Missing lists are unknown.
 pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>, kinds: &BTreeSet<KindName>) -> Live {
     let lists = Scope::each(wanted, kinds).map(|scope| (scope.clone(), read(snapshot, &scope)));
     Live { lists: lists.collect(), requests: 0 }
 }
 
-/// The same of one list.
+/// One list of [`live`].
 pub fn read(snapshot: &Snapshot, scope: &Scope) -> ListRead {
     let kept = snapshot.namespaces.get(&scope.namespace).and_then(|kept| kept.items(scope.kind));
     match kept {
-        // Texts and their list can always be written.
+        // A list of texts can always be serialised.
         Some(Some(items)) => {
             read_list(scope, &serde_json::to_vec(&BTreeMap::from([("items", items)])).unwrap_or_default())
         }
         Some(None) => ListRead::NotOffered,
-        // What was not kept is not absent.
+        // A list that was not kept is unknown, not empty.
         None => ListRead::Unknown { reason: "it is not in the snapshot".to_owned() },
     }
 }
 
-/// Who referred to `key`; nothing where it was not asked.
+/// The objects that referred to `key`; `None` if they were not read.
 ///
 /// # Errors
-/// What was kept cannot be read.
+/// The stored referrers cannot be read.
 pub fn referrers(snapshot: &Snapshot, key: &Key) -> Result<Option<Vec<RelatedObject>>, String> {
     let kept = snapshot.namespaces.get(&key.namespace).and_then(|kept| kept.referrers(key.kind));
     let Some(known) = kept.and_then(|kept| kept.get(&key.name)) else { return Ok(None) };
@@ -111,7 +110,7 @@ async fn read_kind(reader: &Reader, scope: Scope, referring: ReferrerReads) -> R
         let read = read_list(&scope, &body);
         let keys = read.known().map_err(str::to_owned)?.keys();
         let keys: Vec<Key> = keys.filter(|_| referring == ReferrerReads::Asked).cloned().collect();
-        // Its memory is free for what follows.
+        // Frees its memory for the steps that follow.
         drop(read);
         Ok((keys, items(&scope, &body)?))
     };
@@ -136,7 +135,7 @@ fn items(scope: &Scope, body: &[u8]) -> Result<Vec<SnapshotItem>, String> {
     let list = raw_items(text(body)?)?;
     let mut items = Vec::with_capacity(list.len());
     for item in list {
-        // One tree at a time.
+        // Only one tree is in memory at a time.
         let JsonTree(item) = serde_json::from_str(item.get()).map_err(|error| describe(&error))?;
         if part(&item, "namespace") == scope.namespace.as_str() {
             let name = part(&item, "name");
@@ -148,7 +147,7 @@ fn items(scope: &Scope, body: &[u8]) -> Result<Vec<SnapshotItem>, String> {
     Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
-/// What refers to each object: to an endpoint as the service answers. One that went meanwhile has nothing.
+/// The referrers of each object; endpoints keep the raw answer. A deleted endpoint is an error, others have none.
 async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, SnapshotReadError> {
     let asked = keys.into_iter().map(async |key| match referrers_of(reader, &key).await {
         Ok(answer) => Ok((key.name, answer)),

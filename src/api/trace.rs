@@ -1,11 +1,11 @@
-//! The ids by which a request is found in the logs of both sides: an `x-request-id` for each request, and the
-//! trace of the caller (W3C Trace Context), of which each request is a span.
+//! The ids by which a request is found in the logs of both sides: an `x-request-id` for each request, and the trace of
+//! the caller (W3C Trace Context), in which each request is a span.
 
 use std::sync::Mutex;
 
 use crate::model::share::locked;
 
-/// A trace that a caller began: the text of a `traceparent`, with its `tracestate`.
+/// The trace of a caller: the text of a `traceparent`, with its `tracestate`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent {
     trace: String,
@@ -13,12 +13,12 @@ pub struct TraceParent {
     state: Option<String>,
 }
 
-/// Characters of a `tracestate` that everybody passes on.
+/// The length of a `tracestate` that every participant has to forward.
 const LONGEST_STATE: usize = 512;
 
 impl TraceParent {
-    /// The trace of a text such as `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`; nothing where it is not
-    /// valid. What a later version appends is left out.
+    /// The trace of a text such as `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`; `None` if it is not
+    /// valid. Parts that a later version appends are left out.
     pub fn parse(text: &str) -> Option<Self> {
         let is_hex = |part: &str, length: usize| {
             part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -31,8 +31,8 @@ impl TraceParent {
         fits.then(|| Self { trace: (*trace).to_owned(), flags: (*flags).to_owned(), state: None })
     }
 
-    /// The same trace with what others keep in its `tracestate`, which is passed on as it is. One that is too long, or not
-    /// a list of `key=value` in visible characters, is left out.
+    /// This trace with a `tracestate`, which is forwarded unchanged. A text that is too long, or not a list of
+    /// `key=value` in visible characters, is ignored.
     #[must_use]
     pub fn with_state(self, state: &str) -> Self {
         let is_member =
@@ -50,7 +50,7 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    /// Ids that come from `seed`, in the trace of `parent`.
+    /// Ids generated from `seed`, in the trace of `parent`.
     pub fn new(seed: u64, parent: Option<TraceParent>) -> Self {
         Self { parent, random: Mutex::new(fastrand::Rng::with_seed(seed)) }
     }
@@ -60,14 +60,14 @@ impl RequestIds {
         uuid::Builder::from_random_bytes(locked(&self.random).u128(..).to_be_bytes()).into_uuid().to_string()
     }
 
-    /// The `traceparent` of a request, a span of its own; nothing where the caller began no trace.
+    /// The `traceparent` of a request, with a new span; `None` without a trace of the caller.
     pub(super) fn span(&self) -> Option<String> {
         let TraceParent { trace, flags, .. } = self.parent.as_ref()?;
         let span = locked(&self.random).u64(1..);
         Some(format!("00-{trace}-{span:016x}-{flags}"))
     }
 
-    /// The `tracestate` of a request; nothing where the caller gave none.
+    /// The `tracestate` of a request; `None` if the caller gave none.
     pub(super) fn state(&self) -> Option<&str> {
         self.parent.as_ref()?.state.as_deref()
     }

@@ -1,5 +1,5 @@
-//! The turn of a write. It has a permit and the places in the rate limit for what is read of an object and for the write
-//! that ends it, so that nothing waits for the limits between the two. Each try of a write takes a turn of its own.
+//! The turn of a write. It has a permit and places in the rate limit for the reads of an object and the write that
+//! follows, so that no limit delays the write after its reads. Each try of a write takes a new turn.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::pool::ClientPool;
 use super::rate_limit::Admission;
 use super::retry::AttemptHistory;
 
-/// What a turn has of the limits until it ends.
+/// The permit and the places of a turn, until it ends.
 pub(super) struct HeldTurn {
     pool: ClientPool,
     admission: Admission,
@@ -32,7 +32,7 @@ impl HeldTurn {
         self.admission.wait
     }
 
-    /// Takes a place of the turn, if one is left. Returns how long its request waited: the first one for all.
+    /// Takes a place of the turn, if one is left. Returns how long its request waited: the first one waited for all.
     pub(super) fn take(&self) -> Option<Duration> {
         let take = |left: u32| left.checked_sub(1);
         let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
@@ -46,11 +46,11 @@ impl Drop for HeldTurn {
     }
 }
 
-/// How a write leaves.
+/// How a write is sent.
 pub struct WriteDeparture<'a> {
     /// Its `x-request-id`.
     pub request_id: &'a str,
-    /// Asked directly before it leaves; where it says no, nothing is sent.
+    /// Called directly before it is sent; if it returns `false`, nothing is sent.
     pub clearance: Clearance<'a>,
     /// How earlier tries of the same write failed.
     pub tried: &'a mut AttemptHistory,
@@ -59,8 +59,8 @@ pub struct WriteDeparture<'a> {
 /// A write that failed.
 #[derive(Debug)]
 pub struct WriteFailure {
-    /// How.
+    /// The failure.
     pub error: ApiError,
-    /// It certainly took no effect, and may be sent again after this wait.
+    /// If it certainly took no effect: the wait after which it may be sent again.
     pub again: Option<Duration>,
 }

@@ -1,24 +1,24 @@
-//! Small rules of the service's JSON that more than one resource needs: unset values are `null`, and
-//! 64-bit integers are texts (API.md 3.1).
+//! Rules of the service's JSON that several resources need: unset values are `null`, and 64-bit integers are texts
+//! (API.md 3.1).
 
 use serde::{Deserialize, Deserializer};
 
 use crate::model::Json;
 
-/// The value, or its default where the service writes `null`.
+/// The value, or its default if the service writes `null`.
 pub(super) fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
 }
 
-/// A larger number counts nothing, and no answer has room for as many others as overflow when they are added.
+/// Larger numbers are not real counts; smaller ones cannot overflow when those of one answer are added.
 pub const MOST_COUNTED: u64 = 1 << 40;
 
-/// An integer as a number or as a text of digits, below [`MOST_COUNTED`]; anything else is nothing.
+/// An integer as a number or as a text of digits, below [`MOST_COUNTED`]; `None` for anything else.
 pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     Ok(as_count(&Json::deserialize(from)?))
 }
 
-/// A number as a text, whichever of the two it is; nothing where it is unset.
+/// A number or a text, as text; `None` if it is unset.
 pub(super) fn number_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(match Json::deserialize(from)? {
         Json::Null => None,
@@ -32,7 +32,7 @@ pub(super) fn as_count(value: &Json) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).filter(|count| *count < MOST_COUNTED)
 }
 
-/// A JSON text in which half of a surrogate pair, which no text can contain, is U+FFFD.
+/// A JSON text with U+FFFD for each half of a surrogate pair, which a string cannot contain.
 pub(super) fn whole_characters(json: &str) -> String {
     let (mut whole, mut rest) = (String::with_capacity(json.len()), json);
     while let Some(at) = rest.find('\\') {
@@ -53,14 +53,14 @@ pub(super) fn whole_characters(json: &str) -> String {
     whole + rest
 }
 
-/// Parts of an answer: everything in them may be missing or `null`, and what is not known is kept.
+/// Parts of an answer: every field may be missing or `null`, and unknown fields are kept.
 macro_rules! parts {
     ($($(#[$doc:meta])* $type:ident { $($(#[$fdoc:meta])* $field:ident: $of:ty),+ $(,)? })+) => {
         $($(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
         pub struct $type {
             $($(#[$fdoc])* #[serde(default, deserialize_with = "nullable")] pub $field: $of,)+
-            /// What the service says beyond that.
+            /// All other fields.
             #[serde(flatten)]
             pub others: serde_json::Map<String, Json>,
         })+

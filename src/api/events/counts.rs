@@ -8,7 +8,7 @@ pub fn count_by(field: &str, most: u32) -> Json {
     serde_json::json!({ "field_aggregation": { "field": field.to_ascii_uppercase(), "topk": most } })
 }
 
-/// The counts of a [`count_by`] aggregation, in the order of the answer; nothing where the answer does not have them all.
+/// The counts of a [`count_by`] aggregation, in the order of the answer; `None` if the answer is incomplete.
 pub fn counts(aggregations: &Json, name: &str) -> Option<Vec<(String, u64)>> {
     let counted = aggregations.get(name)?.get("field_aggregation")?.as_object()?;
     let Some(buckets) = counted.get("buckets") else { return Some(Vec::new()) };

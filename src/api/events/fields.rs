@@ -1,17 +1,16 @@
-//! The names of the fields of security events, from two lists: those by which the service can count,
-//! and those that were seen in events. The service does not report a wrong name, so a name that is in
-//! neither list is worth a warning.
+//! The names of the fields of security events, from two lists: fields by which the service can count, and fields that
+//! were seen in events. The service does not report a wrong name, so a name in neither list deserves a warning.
 
 use std::sync::LazyLock;
 
 /// Fields by which the service can count (API.md 7.2).
 pub static COUNTED_FIELDS: LazyLock<Vec<&str>> = LazyLock::new(|| include_str!("counted_fields.txt").lines().collect());
 
-/// Fields of events that were seen (API.md 7.3); the nested ones may contain any others.
+/// Fields that were seen in events (API.md 7.3); nested ones may contain any others.
 static KNOWN_FIELDS: LazyLock<Vec<&str>> = LazyLock::new(|| include_str!("known_fields.txt").lines().collect());
 
-/// The nearest known names of a field that is not known, nearest first; nothing where it is known. The
-/// service answers an unknown field with no hits and no error (API.md 7.1).
+/// The known names that are most similar to an unknown field, nearest first; `None` if the field is known. The service
+/// answers an unknown field without hits and without an error (API.md 7.1).
 pub fn doubt(field: &str) -> Option<Vec<&'static str>> {
     let root = field.split('.').next().unwrap_or(field);
     if KNOWN_FIELDS.contains(&root) {

@@ -1,6 +1,6 @@
-//! The security event query: its matchers and their quoting, its request, and its answer, whose
-//! events are JSON texts inside JSON that are decoded once. The operation declares a side effect, so
-//! neither a query nor the next batch of a scroll is ever sent twice.
+//! The security event query: its conditions and their quoting, its request, and its answer, whose events are JSON texts
+//! inside JSON that are decoded once. The operation declares a side effect, so neither a query nor the next batch of a
+//! scroll is ever sent twice.
 
 mod counts;
 mod fields;
@@ -22,7 +22,7 @@ use super::operations::Operation;
 use super::reader::Reader;
 use super::wire::{count, whole_characters};
 
-/// Events in one answer: the most that the service gives, and what it gives where nothing is said.
+/// The most events in one answer, which is also the service's default.
 pub const MOST_EVENTS: u32 = 500;
 
 /// How a field is matched.
@@ -38,7 +38,7 @@ pub enum Operator {
     Unlike,
 }
 
-// As the query writes them; one that another begins with comes after it.
+// As the query writes them. A prefix of another operator comes after it.
 words!(Operator { Like = "=~", Unlike = "!~", NotEqual = "!=", Equal = "=" });
 
 /// One condition of a query; all of them must be met.
@@ -46,9 +46,9 @@ words!(Operator { Like = "=~", Unlike = "!~", NotEqual = "!=", Equal = "=" });
 pub struct Match {
     /// The field; nested keys are dotted.
     pub field: String,
-    /// How.
+    /// The comparison.
     pub operator: Operator,
-    /// With what.
+    /// The value to compare with.
     pub value: String,
 }
 
@@ -78,7 +78,7 @@ impl FromStr for Match {
 }
 
 impl fmt::Display for Match {
-    /// As a query writes it, the value quoted.
+    /// The condition as a query writes it, with its value quoted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}\"", self.field, self.operator.as_str())?;
         for character in self.value.chars() {
@@ -94,7 +94,7 @@ impl fmt::Display for Match {
     }
 }
 
-/// In which order events come.
+/// The order of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sort {
     /// The newest first.
@@ -104,20 +104,20 @@ pub enum Sort {
     Ascending,
 }
 
-/// A security event query of a namespace; `system` covers the whole tenant.
+/// A security event query for a namespace; `system` covers the whole tenant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventQuery {
     /// The namespace.
     pub namespace: Namespace,
-    /// Conditions.
+    /// The conditions.
     pub matches: Vec<Match>,
-    /// A query as text, with or without its braces, beside the conditions.
+    /// A query as text, with or without braces, in addition to the conditions.
     pub text: Option<String>,
-    /// RFC 3339 or seconds since 1970; without it ten minutes before the end.
+    /// RFC 3339 or seconds since 1970; by default ten minutes before the end.
     pub start_time: Option<String>,
-    /// RFC 3339 or seconds since 1970; without it now.
+    /// RFC 3339 or seconds since 1970; by default now.
     pub end_time: Option<String>,
-    /// Events in an answer, at most [`MOST_EVENTS`].
+    /// The number of events in an answer, at most [`MOST_EVENTS`].
     pub limit: Option<u32>,
     /// Whether the answer can be continued.
     pub scroll: bool,
@@ -169,10 +169,10 @@ impl EventQuery {
     }
 }
 
-/// The conditions of a query as people write it: in braces or not, with `query=` before them, or a comma after them.
+/// The conditions of a query as users write it: with or without braces, after `query=`, or with a final comma.
 pub fn conditions(query: &str) -> &str {
     let query = query.trim_matches(|c: char| c == ',' || c.is_whitespace());
-    // A field has a value or an operator there.
+    // With a value or an operator there, `query` is the name of a field.
     let is_prefix = |rest: &&str| !rest.starts_with(['"', '~']);
     let query = query.strip_prefix("query=").map(str::trim_start).filter(is_prefix).unwrap_or(query);
     let inner = query.strip_prefix('{').and_then(|query| query.strip_suffix('}')).unwrap_or(query);
@@ -189,16 +189,16 @@ pub enum Event {
 }
 
 impl Event {
-    /// A field as text, a nested one by its dotted key; nothing where it is not there.
+    /// A field as text, a nested one by its dotted key; `None` if it is missing.
     pub fn field(&self, name: &str) -> Option<String> {
         let Event::Fields(fields) = self else { return None };
         field_of(fields, name)
     }
 
-    /// The event as JSON, on one line; what was no object becomes one with the single field `text`.
+    /// The event as JSON on one line; a text becomes an object with the single field `text`.
     pub fn json(&self) -> String {
         match self {
-            // Text keys and JSON: nothing that fails.
+            // Text keys and JSON: serialising them cannot fail.
             Event::Fields(fields) => compact(&serde_json::to_string(fields).unwrap_or_default()),
             Event::Text(text) => serde_json::json!({ "text": text }).to_string(),
         }
@@ -219,7 +219,7 @@ fn field_of(fields: &BTreeMap<String, Box<RawValue>>, name: &str) -> Option<Stri
     }
 }
 
-/// A JSON text without the blanks and line breaks between its values, and without halves of surrogate pairs.
+/// A JSON text without white space between its values and without halves of surrogate pairs.
 fn compact(text: &str) -> String {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let is_kept = |c: &char| {
@@ -246,7 +246,7 @@ pub struct EventPage {
     pub events: Vec<Event>,
     #[serde(default, deserialize_with = "count")]
     total_hits: Option<u64>,
-    /// How to go on; empty at the end. It is valid for two minutes.
+    /// The id for the next batch, valid for two minutes; empty at the end.
     #[serde(default, deserialize_with = "super::wire::nullable")]
     pub scroll_id: String,
     /// The aggregations by name.
@@ -255,13 +255,13 @@ pub struct EventPage {
 }
 
 impl EventPage {
-    /// Events that match in all; nothing where the service does not say, or counts fewer than it sent.
+    /// The number of all matching events; `None` if the service does not report it, or less than it sent.
     pub fn total(&self) -> Option<u64> {
         self.total_hits.filter(|total| usize::try_from(*total).is_ok_and(|total| total >= self.events.len()))
     }
 }
 
-/// Sends a query: once, whatever happens after it left.
+/// Sends a query, and never repeats it once it was sent.
 ///
 /// # Errors
 /// Any failure.

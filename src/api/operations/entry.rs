@@ -1,5 +1,5 @@
-//! What an operation is: its method, path, parameters and body in each layout, its risk, and whether a
-//! request may be sent again.
+//! An operation: its method, path, parameters and body in each layout, its risk, and whether its request may be sent
+//! again.
 
 use http::Method;
 use schemars::JsonSchema;
@@ -10,15 +10,15 @@ use crate::model::{Layout, words};
 /// An operation of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// Creates an endpoint.
+    /// Creates an object.
     ObjectCreate,
-    /// Reads one endpoint.
+    /// Reads one object.
     ObjectGet,
-    /// Reads all endpoints of a namespace.
+    /// Reads all objects of a kind in a namespace.
     ObjectList,
-    /// Replaces an endpoint whole.
+    /// Replaces a whole object.
     ObjectReplace,
-    /// Deletes an endpoint.
+    /// Deletes an object.
     ObjectDelete,
     /// Queries security events (web application firewall area).
     SecurityEvents,
@@ -38,26 +38,26 @@ pub enum Operation {
     SecurityEventsScroll,
 }
 
-/// What may be done after an answer that proves little.
+/// Whether a request may be sent again after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryClass {
     /// A read: it may be sent again.
     Read,
-    /// A write: sent again only where it certainly took no effect; the rest is settled by a read.
+    /// A write: sent again only if it certainly took no effect; otherwise a read settles it.
     Write,
     /// Never again once it may have reached the service: the reference declares a side effect.
     Once,
 }
 
-/// Where a parameter goes.
+/// Where a parameter is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ParameterLocation {
-    /// Into the path.
+    /// In the path.
     Path,
-    /// Into the query.
+    /// In the query.
     Query,
-    /// Into the JSON body, as a text member.
+    /// In the JSON body, as a text member.
     Body,
 }
 
@@ -70,7 +70,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// What it means.
     pub meaning: &'static str,
-    /// Where it goes.
+    /// Where it is sent.
     #[serde(rename = "in")]
     pub part: ParameterLocation,
     /// Whether it must be given.
@@ -80,16 +80,16 @@ pub struct Parameter {
     pub repeated: bool,
 }
 
-/// What an operation sends as its body.
+/// The body of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyKind {
-    /// Nothing; Content-Type is sent all the same (reference section 5).
+    /// No body, but with a Content-Type (reference section 5).
     None,
-    /// Nothing, and no Content-Type either: the endpoint delete of the reference.
+    /// No body and no Content-Type: the delete of the reference.
     Bare,
-    /// A JSON document that the caller gives; its meaning.
+    /// A JSON document from the caller, with its meaning.
     Given(&'static str),
-    /// A JSON object of the body parameters and the namespace, or one that the caller gives.
+    /// A JSON object of the body parameters and the namespace, or one from the caller.
     Parameters(&'static str),
     /// `fail_if_referred` with the name and the namespace (API.md 5).
     Referred,
@@ -100,7 +100,7 @@ pub enum BodyKind {
 pub struct Route {
     /// The HTTP method.
     pub method: Method,
-    /// The path, relative to the base URL, with `{parameter}` where a name goes.
+    /// The path relative to the base URL, with `{parameter}` in the place of a value.
     pub path: &'static str,
     /// The parameters, path first.
     pub parameters: &'static [Parameter],
@@ -113,15 +113,15 @@ pub struct Route {
 pub struct OperationEntry {
     /// The operation.
     pub operation: Operation,
-    /// The tool name of the reference; for an operation that it has no name for, one of ours.
+    /// The tool name of the reference, or one of ours if the reference has none.
     pub name: &'static str,
     /// The area of the reference's section 1.
     pub area: &'static str,
     /// What it does.
     pub description: &'static str,
-    /// What it does in a word, for messages: `cannot VERB SUBJECT`.
+    /// The verb for messages: `cannot VERB SUBJECT`.
     pub verb: &'static str,
-    /// What it does that to, with `{parameter}` where a name goes.
+    /// The subject for messages, with `{parameter}` in the place of a value.
     pub subject: &'static str,
     /// Its request in the layout of the reference.
     pub uniform: Route,
@@ -132,17 +132,17 @@ pub struct OperationEntry {
 }
 
 impl OperationEntry {
-    /// Whether the reference has it under its name.
+    /// Whether the reference contains it.
     pub fn in_reference(&self) -> bool {
         self.operation != Operation::SecurityEventsScroll
     }
 
-    /// Whether it creates, changes or deletes what it is about.
+    /// Whether it creates, changes or deletes something.
     pub fn changes(&self) -> bool {
         self.repeat == RetryClass::Write
     }
 
-    /// How dangerous it is: whether it changes nothing, something that can be restored, or takes something away.
+    /// How dangerous it is: it changes nothing, changes something that can be restored, or deletes something.
     pub fn risk(&self) -> &'static str {
         match self.repeat {
             RetryClass::Read => "low",

@@ -1,5 +1,4 @@
-//! The one table of operations. The request builders and the lists that people see read it; nothing else
-//! in the crate knows a path.
+//! The only table of operations, which the request builders and the lists for users read: only this module knows paths.
 
 mod entry;
 mod table;

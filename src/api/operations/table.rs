@@ -1,6 +1,5 @@
-//! Every row of the reference's section 4 under its tool name, with its method and path in both layouts,
-//! its parameters, its body and what a repetition would mean. Sources: reference sections 4 and 5,
-//! API.md 1.1, 5, 7.1, 8.
+//! Every row of the reference's section 4 under its tool name, with its method and path in both layouts, its
+//! parameters, its body and its retry class. Sources: reference sections 4 and 5, API.md 1.1, 5, 7.1, 8.
 
 use http::Method;
 
@@ -13,7 +12,7 @@ impl Operation {
         &TABLE[self as usize]
     }
 
-    /// The name of this operation, as `call` takes it.
+    /// The name of this operation, as `call` accepts it.
     pub fn name(self) -> &'static str {
         self.entry().name
     }
@@ -43,7 +42,7 @@ const fn in_body(parameter: Parameter) -> Parameter {
 }
 
 const NAMESPACE: Parameter = path("namespace", "the namespace");
-/// A path of this layout has no place for it: one call does for both layouts.
+/// The paths of this layout do not contain the namespace; it is accepted so that one call fits both layouts.
 const UNUSED_NAMESPACE: Parameter =
     Parameter { required: false, ..path("namespace", "the namespace, which this layout does not need") };
 const NAME: Parameter = path("name", "the name of the endpoint");
@@ -97,7 +96,7 @@ const fn route(method: Method, path: &'static str, parameters: &'static [Paramet
     Route { method, path, parameters, body }
 }
 
-/// A security event query: the two tool names of the reference differ in nothing else.
+/// A security event query: the two operations of the reference differ only in their names.
 const fn security_events(operation: Operation, name: &'static str, description: &'static str) -> OperationEntry {
     OperationEntry {
         operation,
@@ -112,7 +111,7 @@ const fn security_events(operation: Operation, name: &'static str, description: 
     }
 }
 
-/// The table, in the order of [`Operation`]: the twelve of the reference, then ours.
+/// The table in the order of [`Operation`]: the twelve operations of the reference, then ours.
 pub static TABLE: [OperationEntry; 13] = [
     OperationEntry {
         operation: Operation::ObjectCreate,

@@ -40,10 +40,10 @@ pub async fn versions(
     Ok(list.sw_versions)
 }
 
-/// Reads the upgrade status of a site; nothing where the service says of no upgrade.
+/// Reads the upgrade status of a site; `None` if the service reports no upgrade.
 ///
 /// # Errors
-/// [`ApiError::is_absent`] where the site is not there.
+/// [`ApiError::is_absent`] if the site does not exist.
 pub async fn status(reader: &Reader, namespace: &Namespace, site: &str) -> Result<Option<UpgradeProgress>, ApiError> {
     #[derive(Deserialize)]
     struct Answer {
@@ -63,7 +63,7 @@ pub async fn status(reader: &Reader, namespace: &Namespace, site: &str) -> Resul
         Some(progress) if !progress.site.is_empty() && progress.site != site => {
             Err(answer.unreadable(format!("it is about `{}`", neutral(&progress.site, 60))))
         }
-        // What it says of other upgrades is shown with that of the software.
+        // The status of other upgrades is shown with that of the software.
         Some(mut progress) => {
             progress.others.extend(others.into_iter().filter(|(_, other)| !other.is_null()));
             Ok(Some(progress))

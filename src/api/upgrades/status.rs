@@ -1,5 +1,5 @@
-//! The upgrade status of a site as a tree. No live status was ever published, so everything in it may be
-//! missing, and an undocumented status word is kept.
+//! The upgrade status of a site as a tree. A real status was never published, so everything in it may be missing, and
+//! unknown status words are kept.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -29,7 +29,7 @@ pub enum UpgradeState {
 }
 
 impl UpgradeState {
-    /// The status with this word, in any case and with any separator (API.md 8.2).
+    /// The status of this word, in upper or lower case and with any separator (API.md 8.2).
     pub fn from_text(text: &str) -> Self {
         let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
         let is_it = |state: &Self| letters(state.as_str()).eq_ignore_ascii_case(&letters(text));
@@ -70,7 +70,7 @@ impl Serialize for UpgradeState {
     }
 }
 
-/// The fields of an upgrade, and of its parts, with parts that have a status.
+/// The fields of an upgrade and of its parts whose values have a status of their own.
 const PARTS: [&str; 7] =
     ["image_download", "os_setup", "site_level_upgrade", "node_level_upgrade", "validation", "results", "applications"];
 
@@ -79,33 +79,33 @@ parts!(
     UpgradeProgress {
         /// The site.
         site: String,
-        /// The version that it goes to.
+        /// The target version.
         version: String,
-        /// How far.
+        /// Its status.
         status: UpgradeState,
         /// Why it failed.
         failure_reason: String,
         /// How often it was tried again.
         retries: i64,
-        /// First: the images.
+        /// Step 1: the images.
         image_download: ImageDownload,
-        /// Then: the operating system of each node.
+        /// Step 2: the operating system of each node.
         os_setup: OsSetup,
-        /// Then: what the site has once.
+        /// Step 3: what the site has once.
         site_level_upgrade: SiteUpgrade,
-        /// Then: what each node has.
+        /// Step 4: what each node has.
         node_level_upgrade: NodesUpgrade,
-        /// Last: whether it works.
+        /// Step 5: the check of the result.
         validation: Validation,
     }
 
     /// The download of images.
     ImageDownload {
-        /// How far.
+        /// Its status.
         status: UpgradeState,
         /// RFC 3339.
         start_timestamp: String,
-        /// By image.
+        /// The results by image.
         results: Vec<Installed>,
     }
 
@@ -115,7 +115,7 @@ parts!(
         name: String,
         /// Its type.
         r#type: String,
-        /// How far.
+        /// Its status.
         status: UpgradeState,
         /// What happened.
         message: String,
@@ -123,11 +123,11 @@ parts!(
 
     /// The set-up of the operating system.
     OsSetup {
-        /// How far.
+        /// Its status.
         status: UpgradeState,
         /// RFC 3339.
         start_timestamp: String,
-        /// By node.
+        /// The results by node.
         results: Vec<OsNode>,
     }
 
@@ -135,39 +135,39 @@ parts!(
     OsNode {
         /// The node.
         name: String,
-        /// How far.
+        /// Its status.
         status: UpgradeState,
-        /// By part.
+        /// The results by part.
         results: Vec<Installed>,
     }
 
-    /// Steps done of steps to do.
+    /// How many steps are done.
     Progress {
-        /// Done.
+        /// Steps that are done.
         completed: i64,
-        /// In all.
+        /// All steps.
         total: i64,
     }
 
     /// The upgrade of what a site has once.
     SiteUpgrade {
-        /// How far.
+        /// Its status.
         status: UpgradeState,
         /// RFC 3339.
         start_timestamp: String,
-        /// Counted.
+        /// The number of steps done.
         progress: Progress,
-        /// By stage.
+        /// The results by stage.
         results: Vec<Stage>,
     }
 
     /// The upgrade of what each node has.
     NodesUpgrade {
-        /// How far.
+        /// Its status.
         status: UpgradeState,
         /// RFC 3339.
         start_timestamp: String,
-        /// By node.
+        /// The results by node.
         results: Vec<NodeUpgrade>,
     }
 
@@ -175,11 +175,11 @@ parts!(
     NodeUpgrade {
         /// The node.
         name: String,
-        /// How far.
+        /// Its status.
         status: UpgradeState,
-        /// Counted.
+        /// The number of steps done.
         progress: Progress,
-        /// By stage.
+        /// The results by stage.
         results: Vec<Stage>,
     }
 
@@ -187,9 +187,9 @@ parts!(
     Stage {
         /// Its name.
         name: String,
-        /// How far.
+        /// Its status.
         status: UpgradeState,
-        /// By application.
+        /// Its applications.
         applications: Vec<Application>,
     }
 
@@ -197,7 +197,7 @@ parts!(
     Application {
         /// Its name.
         name: String,
-        /// How far.
+        /// Its status.
         status: UpgradeState,
         /// Its objects.
         objects: Vec<ApplicationObject>,
@@ -213,23 +213,23 @@ parts!(
         deploy_strategy: String,
         /// For support.
         debug: String,
-        /// What is true of it.
+        /// Its conditions.
         conditions: Vec<ObjectCondition>,
     }
 
     /// A condition of an object.
     ObjectCondition {
-        /// What.
+        /// The type of the condition.
         r#type: String,
-        /// Whether.
+        /// Whether it is met.
         result: String,
-        /// Why.
+        /// The reason.
         message: String,
     }
 
     /// The check at the end.
     Validation {
-        /// How far.
+        /// Its status.
         status: UpgradeState,
         /// RFC 3339.
         start_timestamp: String,
@@ -239,13 +239,13 @@ parts!(
 );
 
 impl UpgradeProgress {
-    /// Whether it says of an upgrade: `UNKNOWN` with a version or a failure, or with a part that has a status, does as well.
+    /// Whether it is about an upgrade. `UNKNOWN` is too if it has a version, a failure, or a part with a status.
     pub fn is_upgrade(&self) -> bool {
         let says = [&self.version, &self.failure_reason].into_iter().any(|text| !text.is_empty());
         says || self.parts().iter().any(|part| part.status != UpgradeState::Unknown)
     }
 
-    /// The whole and each of its parts that says how far it is.
+    /// The whole upgrade and each of its parts with a status.
     pub fn parts(&self) -> Vec<UpgradePart> {
         fn find(value: &Json, path: &[&str], found: &mut Vec<UpgradePart>) {
             match value {
@@ -268,19 +268,19 @@ impl UpgradeProgress {
     }
 }
 
-/// Something that says how far it is.
+/// A part of an upgrade with a status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpgradePart {
     /// The keys that lead to it.
     pub path: Vec<String>,
-    /// How far.
+    /// Its status.
     pub status: UpgradeState,
     /// What happened.
     pub message: String,
 }
 
 impl UpgradePart {
-    /// Whether all keys that lead to it are fields of an upgrade.
+    /// Whether all keys of its path are known fields of an upgrade.
     pub fn is_known(&self) -> bool {
         self.path.iter().all(|key| PARTS.contains(&&**key))
     }

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Compares two versions part by part: digits as numbers, the rest as text. `9.2026.10` is older than
-/// `9.2026.17` and newer than `9.2026.9`.
+/// Compares two versions part by part: digits as numbers, the rest as text. `9.2026.10` is older than `9.2026.17` and
+/// newer than `9.2026.9`.
 pub fn compare_versions(one: &str, other: &str) -> Ordering {
     parts(one).cmp(parts(other)).then_with(|| one.cmp(other))
 }
