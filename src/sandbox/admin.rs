@@ -1,6 +1,6 @@
-//! The sandbox's own paths, beside the service's: `GET /sandbox/health` to wait until it is up, and with the token `GET /sandbox/log` for tests that compare it with a client's journal,
-//! `PUT /sandbox/faults` to misbehave from now on, `PUT /sandbox/endpoints` for objects that no
-//! request could make, and `GET /sandbox/queries` for the security event queries that were made.
+//! The sandbox's own paths: `GET /sandbox/health` to wait until it is up, and with the token `GET /sandbox/log` for
+//! tests that compare it with a client's journal, `PUT /sandbox/faults` to set faults, `PUT /sandbox/endpoints` for
+//! objects that no request can create, and `GET /sandbox/queries` for the recorded security event queries.
 
 use std::sync::Arc;
 

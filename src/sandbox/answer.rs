@@ -1,6 +1,5 @@
-//! What a request is answered with: JSON bodies, and the error body of the service. The service is
-//! behind a gRPC gateway, so an error has a gRPC code, which decides the HTTP status, and `details`
-//! whose entries have a `type_url` and a `value`.
+//! The answers to requests: JSON bodies, and the error body of the service. The service is behind a gRPC gateway, so an
+//! error has a gRPC code, which decides the HTTP status, and `details` whose entries have a `type_url` and a `value`.
 
 use std::fmt;
 
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::store::StoreError;
 
-/// The most bytes of a request's body. The service's own limit is not known.
+/// The most bytes of a request's body. The service's own limit is unknown.
 pub const LARGEST_BODY: usize = 4 * 1024 * 1024;
 
 /// A gRPC code: the number in the body's `code`, and the status that grpc-gateway v1 maps it to.
@@ -33,7 +32,7 @@ impl Code {
     pub const UNAUTHENTICATED: Self = Self(16, StatusCode::UNAUTHORIZED);
 }
 
-/// A request that was not done, and why.
+/// Why a request was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorResponse {
     code: Code,
@@ -46,7 +45,7 @@ impl ErrorResponse {
         Self { code, message: message.into(), detail: None }
     }
 
-    /// A request that is wrong in itself.
+    /// A request that is not valid.
     pub fn invalid(message: impl fmt::Display) -> Self {
         Self::new(Code::INVALID_ARGUMENT, message.to_string())
     }
@@ -56,7 +55,7 @@ impl ErrorResponse {
         Self::new(Code::INTERNAL, error.to_string())
     }
 
-    /// Adds the entry in `details` that names the stage of the server the request failed.
+    /// Adds the entry in `details` that names the stage of the server at which the request failed.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
@@ -84,7 +83,7 @@ impl IntoResponse for ErrorResponse {
     }
 }
 
-/// An answer whose body is JSON text already.
+/// An answer whose body is already JSON text.
 pub fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
@@ -92,7 +91,7 @@ pub fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
     response
 }
 
-/// What a handler makes of a request.
+/// The result of a handler.
 pub type Answer = Result<Response<Body>, ErrorResponse>;
 
 /// A 200 with this body.
@@ -100,7 +99,7 @@ pub fn ok(body: &Value) -> Response<Body> {
     json(StatusCode::OK, body.to_string())
 }
 
-/// The empty message, which replace and delete answer with.
+/// The empty message, the answer to a replace or a delete.
 pub fn empty() -> Response<Body> {
     json(StatusCode::OK, "{}")
 }

@@ -1,5 +1,4 @@
-//! What every request passes before and after its handler: the token, the scenario's faults, and
-//! the log.
+//! The steps before and after every handler: the token, the scenario's faults, and the log.
 
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ pub async fn pass(State(service): Shared, parameters: RawPathParams, request: Re
     }
 }
 
-/// The answer, or nothing when the connection is to be closed. The log has both.
+/// The answer, or `None` if the connection is to be closed. Both are logged.
 async fn answer(
     service: Arc<SandboxState>,
     mut entry: LogEntry,
@@ -46,7 +45,7 @@ async fn answer(
     next: Next,
 ) -> Option<Response<Body>> {
     let mut response = match admit(&service, request.headers()) {
-        // A router of paths would answer it as a get.
+        // The router would treat it as a GET.
         Ok(()) if request.method() == Method::HEAD && request.uri().path().starts_with("/api/") => {
             ErrorResponse::new(Code::UNIMPLEMENTED, "Not Implemented").into_response()
         }
@@ -88,7 +87,7 @@ async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Requ
     }
 }
 
-/// Reads the name of the object out of the body, and keeps the body.
+/// Reads the name of the object from the body, and returns the request with its body.
 async fn named(request: Request, name: &mut String) -> Result<Request, BytesRejection> {
     let (parts, body) = request.into_parts();
     let body = Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await?;
@@ -125,7 +124,7 @@ fn entry(service: &SandboxState, parameters: &RawPathParams, request: &Request) 
     }
 }
 
-/// The service's bodies of a 401 are not known; this one says only what is wrong.
+/// The service's body of a 401 is unknown; this one only says what is wrong.
 fn admit(service: &SandboxState, headers: &HeaderMap) -> Result<(), ErrorResponse> {
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"APIToken "));
     if given.is_some_and(|given| service.token.admits(given)) {

@@ -1,6 +1,5 @@
-//! The requests of the sandbox and their effects, in the order of the answers. Tests compare it with the
-//! client's journal, so it contains for each request whether a write took effect, even where the client
-//! got no answer.
+//! The requests of the sandbox and their effects, in the order of the answers. Tests compare it with the client's
+//! journal, so it shows for each request whether a write took effect, even if the client got no answer.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,7 +12,7 @@ use serde::Serialize;
 use crate::file::{self, FileError};
 use crate::model::share::locked;
 
-/// Bytes of each text of a request that are state.
+/// The most bytes of each text of a request that are stored.
 const LONGEST_TEXT: usize = 2_048;
 
 /// One request.
@@ -29,30 +28,29 @@ pub struct LogEntry {
     pub path: String,
     /// Such as `endpoint-create`; empty for a path that the service does not know.
     pub operation: &'static str,
-    /// The namespace that the path names; empty where it names none.
+    /// The namespace in the path; empty if the path has none.
     pub namespace: String,
-    /// The object; empty where the request names none.
+    /// The object; empty if the request has none.
     pub name: String,
-    /// The `x-request-id` that it carried.
+    /// The `x-request-id` of the request.
     pub request_id: Option<String>,
-    /// The `traceparent` that it carried.
+    /// The `traceparent` of the request.
     pub traceparent: Option<String>,
-    /// The `tracestate` that it carried.
+    /// The `tracestate` of the request.
     pub tracestate: Option<String>,
-    /// The HTTP status, nothing when the connection was closed before one was sent.
+    /// The HTTP status; null if the connection was closed before one was sent.
     pub status: Option<u16>,
     /// The root `resource_version` of a replace.
     pub version_sent: Option<String>,
-    /// The version that the object has after a write that took effect; that of a delete is the
-    /// version which it removed.
+    /// The version of the object after a write that took effect; for a delete, the version that it removed.
     pub version: Option<String>,
-    /// Whether it changed what is stored.
+    /// Whether the request changed stored data.
     pub effect: RequestEffect,
-    /// The action of the scenario that the request met.
+    /// The fault action that was applied to the request.
     pub fault: Option<&'static str>,
 }
 
-/// Whether a request changed what is stored.
+/// Whether a request changed stored data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestEffect {
@@ -63,10 +61,10 @@ pub enum RequestEffect {
     Done,
 }
 
-/// What a handler reports of the request that it answered, in the response's extensions.
+/// What a handler reports about its request, in the extensions of the response.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Of the object in the body, where the path does not contain it.
+    /// The name of the object in the body, if the path does not contain it.
     pub name: Option<String>,
     pub version_sent: Option<String>,
     pub version: Option<String>,
@@ -125,8 +123,8 @@ impl Log {
             if file.metadata().is_ok_and(|metadata| metadata.len() >= largest_file) {
                 let _ = file.set_len(0);
             }
-            // One write a line, so that a killed sandbox leaves whole lines. A full disk is an error of
-            // the store; the log needs no second one.
+            // One write per line, so that a killed sandbox leaves whole lines. The store reports a full disk, so the
+            // log does not.
             let _ = file.write_all(&line);
         }
         if state.entries.len() >= state.size {

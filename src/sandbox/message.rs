@@ -1,7 +1,7 @@
-//! Reads request bodies as the service's decoder does, by the rules of proto3 JSON: both spellings of a
-//! key, integers also as strings, enum values by name or by any number, unknown fields ignored. A `null` is an
-//! absent field, and the zero value of an option, of an item and of a map's value. A value of the wrong
-//! type or outside its rule is an error with the field's path.
+//! Reads request bodies as the service's decoder does, by the rules of proto3 JSON: a key in either spelling, integers
+//! also as strings, enum values by name or any number, unknown fields ignored. A `null` is an absent field; for an
+//! option, an item or a value of a map it is the zero value. A value of the wrong type or outside its rule is an error
+//! with the field's path.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ enum Step<'a> {
 }
 
 impl<'a> BodyPath<'a> {
-    /// The path of a whole body, or of a part that messages name alone.
+    /// The path of a whole body, or of a part that messages name by itself.
     pub fn root(name: &'a str) -> Self {
         Self { parent: None, step: Step::Field(name) }
     }
@@ -46,7 +46,7 @@ impl<'a> BodyPath<'a> {
         matches!(self.step, Step::Item(_)) || self.parent.is_some_and(Self::is_in_list)
     }
 
-    /// The error for a value that breaks a rule, in the words of the live service.
+    /// The error for a value that breaks a rule, with the text of the live service.
     pub fn breaks(&self, rule: &Rule<'_>, got: impl fmt::Display) -> ErrorResponse {
         let got = got.to_string();
         let got = shortened(&got);
@@ -56,7 +56,7 @@ impl<'a> BodyPath<'a> {
         ))
     }
 
-    /// The error for a value that no named rule is about.
+    /// The error for a wrong value that no named rule covers.
     pub fn wrong(&self, should: impl fmt::Display, got: impl fmt::Display) -> ErrorResponse {
         ErrorResponse::invalid(format!("Field {self} should be {should}, got {got} in request."))
     }
@@ -101,7 +101,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A value of the request, and where it is. A `null` is the zero value of whatever it is read as.
+/// A value of the request with its path. A `null` is the zero value of any type that it is read as.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<'a> {
     pub value: &'a Value,
@@ -109,7 +109,7 @@ pub struct Sent<'a> {
 }
 
 impl<'a> Sent<'a> {
-    /// The same as an object.
+    /// This value, if it is an object.
     pub fn object(self) -> Result<Self, ErrorResponse> {
         if matches!(self.value, Value::Object(_) | Value::Null) { Ok(self) } else { Err(self.mistyped("an object")) }
     }
@@ -119,15 +119,14 @@ impl<'a> Sent<'a> {
         self.find(name).filter(|value| !value.is_null())
     }
 
-    /// The same, where `null` is a value.
+    /// Like [`Self::get`], but `null` counts as a value.
     pub fn find(&self, name: &str) -> Option<&'a Value> {
         let camel = if name.contains('_') { self.value.get(camel(name)) } else { None };
-        // Of both, the service's decoder takes this one.
+        // If both spellings are present, the service's decoder uses this one.
         camel.or_else(|| self.value.get(name))
     }
 
-    /// The one option of an exclusive group that is present. A `null` chooses its option too, and it
-    /// wins over another.
+    /// The present option of an exclusive group. A `null` chooses its option too, even if another one is present.
     pub fn one_of<'n>(
         &self,
         names: impl Iterator<Item = &'n str>,
@@ -147,7 +146,7 @@ impl<'a> Sent<'a> {
         Ok(chosen)
     }
 
-    /// A field; `null` where it is absent.
+    /// A field; `null` if it is absent.
     pub fn at<'s>(&'s self, name: &'s str) -> Sent<'s> {
         Sent { value: self.find(name).unwrap_or(&Value::Null), place: self.place.field(name) }
     }
@@ -170,7 +169,7 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// A floating point number, which may be written as a text.
+    /// A floating point number, which may be written as text.
     pub fn double(&self) -> Result<f64, ErrorResponse> {
         match self.value {
             Value::Null => Ok(0.0),
@@ -191,7 +190,7 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// The number of an enum value that is given by its name or its number.
+    /// The number of an enum value, given by name or number.
     pub fn choice(&self, names: &[&str]) -> Result<i32, ErrorResponse> {
         match self.value {
             Value::String(text) => {
@@ -248,7 +247,7 @@ pub fn parse(body: &[u8]) -> Result<Value, ErrorResponse> {
     serde_json::from_slice(body).or_else(|error| serde_json::from_slice(&paired(body)).map_err(|_| invalid(error)))
 }
 
-/// The text with U+FFFD for each half of a surrogate pair that lacks the other, as the service's decoder reads it.
+/// The text with U+FFFD for each unpaired half of a surrogate pair, as the service's decoder reads it.
 fn paired(json: &[u8]) -> Vec<u8> {
     let unit = |at: usize| {
         let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -260,7 +259,7 @@ fn paired(json: &[u8]) -> Vec<u8> {
         let (piece, length): (&[u8], usize) = match (unit(at), unit(at + 6)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (&json[at..at + 12], 12),
             (Some(0xd800..=0xdfff), _) => (br"\ufffd", 6),
-            // Another escape, of which the second character may be a backslash.
+            // Another escape, whose second character may be a backslash.
             _ if json[at] == b'\\' => (&json[at..json.len().min(at + 2)], 2),
             _ => (&json[at..=at], 1),
         };
@@ -270,7 +269,7 @@ fn paired(json: &[u8]) -> Vec<u8> {
     text
 }
 
-/// What `read` makes of a request's body.
+/// Parses a request's body with `read`.
 pub fn read<T>(body: &[u8], read: impl FnOnce(&Sent<'_>) -> Result<T, ErrorResponse>) -> Result<T, ErrorResponse> {
     read(&self::body(&parse(body)?)?)
 }

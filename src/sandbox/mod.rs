@@ -1,10 +1,10 @@
-//! The embedded service: one tenant of the configuration API, with every operation of the reference
-//! in both path layouts, durable storage, and faults on request. The tests run against it, and a
-//! newcomer's first command uses it. It is written from the reference and the known facts alone and
-//! shares no code with the client, so that two readings of the interface check each other.
+//! The embedded service: one tenant of the configuration API, with every operation of the reference in both path
+//! layouts, durable storage, and injected faults. The tests run against it, and new users try trueup with it. It is
+//! written from the reference and the known facts alone and shares no code with the client, so that two readings of the
+//! interface check each other.
 //!
-//! A request passes `server` (connections), `gate` (token, faults, log), `router`, and the
-//! handler of its area; a handler writes through `store`, and its answer leaves when that is on disk.
+//! A request passes `server` (connections), `gate` (token, faults, log), `router`, and the handler of its area. A
+//! handler writes through `store`, and its answer is sent when the write is on disk.
 
 mod admin;
 mod answer;
@@ -53,15 +53,15 @@ pub enum Error {
     /// The address is taken, or is not one of this machine.
     #[error("the sandbox cannot listen on `{address}`; choose another address with `--listen`")]
     Listen {
-        /// Where it was to listen.
+        /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The storage cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// An object that is to be there at the start is refused.
+    /// An object of the initial data is refused.
     #[error("the sandbox cannot add the object: {0}")]
     Seed(String),
     /// The log of requests cannot be written.
@@ -69,7 +69,7 @@ pub enum Error {
     Log {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: crate::file::FileError,
     },
 }
@@ -86,14 +86,14 @@ pub(crate) struct SandboxState {
     pub faults: Faults,
 }
 
-/// The state as a handler gets it.
+/// The state that a handler receives.
 pub(crate) type Shared = State<Arc<SandboxState>>;
 
 /// A sandbox that answers until it is stopped or dropped.
 ///
 /// # Caveats
-/// A drop cannot wait: requests in flight still finish in the background, and only then is the file
-/// free for another sandbox. [`Running::stop`] waits for both.
+/// A drop cannot wait: requests in flight still finish in the background, and only then can another sandbox use the
+/// file. [`Running::stop`] waits for both.
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
@@ -102,7 +102,7 @@ pub struct Running {
     serving: JoinHandle<()>,
 }
 
-/// Opens the storage, listens, and answers in tasks of the runtime that calls it.
+/// Opens the storage, listens, and answers in tasks of the caller's runtime.
 ///
 /// # Errors
 /// When the address is taken, or the storage or the log cannot be opened.
@@ -122,7 +122,7 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
     let log = Log::open(options.log_size, options.log_file.as_deref(), options.log_file_size)
         .map_err(|source| Error::Log { path: options.log_file.clone().unwrap_or_default(), source })?;
     let store = Arc::new(Store::open(&options.storage)?);
-    // A tenant file names the tenant, also when it was seeded by an earlier start.
+    // The tenant file names the tenant, even if an earlier start seeded it.
     let named = options.tenant_file.as_ref().and_then(|file| file.name.clone());
     let tenant = named.or(query::tenant_name(&store)?).unwrap_or(options.tenant);
     let objects = Objects::open(Arc::clone(&store), options.clock.clone(), tenant, options.deletion)?;
@@ -152,7 +152,7 @@ impl From<ErrorResponse> for Error {
 }
 
 impl Running {
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -160,7 +160,7 @@ impl Running {
     /// `http://127.0.0.1:PORT`, without a trailing slash.
     pub fn base_url(&self) -> String {
         let ip = match self.address.ip() {
-            // What listens at every address is reached at this one, and by a client only there without TLS.
+            // A server on all addresses is reached at this one, the only one that a client accepts without TLS.
             IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
             ip => ip,
@@ -168,7 +168,7 @@ impl Running {
         format!("http://{}", SocketAddr::new(ip, self.address.port()))
     }
 
-    /// The requests so far, oldest first, as far back as the log has them.
+    /// The requests so far, oldest first, as far as the log still contains them.
     pub fn log(&self) -> Vec<LogEntry> {
         self.service.log.entries()
     }
@@ -178,7 +178,7 @@ impl Running {
         self.service.faults.set(scenario);
     }
 
-    /// Adds objects that no request could make, over existing ones.
+    /// Adds objects that no request can create, and replaces existing ones.
     ///
     /// # Errors
     /// [`Error::Seed`] for the first one with a spec that breaks a rule; those before it stay.
@@ -194,7 +194,7 @@ impl Running {
         Ok(self.service.objects.interfere(endpoint(namespace, name)?, field, value).await?)
     }
 
-    /// Accepts no new request, answers those in flight, and releases the file.
+    /// Stops accepting requests, answers those in flight, and releases the file.
     pub async fn stop(self) {
         self.stop.send_replace(true);
         // The runtime has reported a panic of the accept loop; there is nothing left to stop.

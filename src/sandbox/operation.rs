@@ -1,5 +1,5 @@
-//! The paths of the service in both layouts, and each operation on them with its name and its handler: the one list
-//! that the router, the log and the scenarios share. What is not implemented has no name.
+//! The paths of the service in both layouts, and each operation on them with its name and handler: the only list, which
+//! the router, the log and the scenarios share. Paths that are not implemented have no name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -29,10 +29,10 @@ const PUBLISHED_ATTACHMENTS: &str = "/api/infraprotect/namespaces/{namespace}/in
 const PUBLISHED_VERSIONS: &str = "/api/maurice/upgradable_sw_versions";
 const PUBLISHED_STATUS: &str = "/api/maurice/namespaces/{namespace}/sites/{name}/upgrade_status";
 
-/// An operation that is not on the objects of a kind: its name, its method, its path, and what answers it.
+/// An operation that is not about the objects of a kind: name, method, path and handler.
 type Operation = (&'static str, Method, &'static str, MethodRouter<Arc<SandboxState>>);
 
-/// Those operations. The paths of one follow each other.
+/// All such operations. Paths of the same operation are adjacent.
 pub fn all() -> Vec<Operation> {
     vec![
         ("security-event-query", Method::POST, EVENTS, post(security::query_or_scroll)),
@@ -61,7 +61,7 @@ pub fn all() -> Vec<Operation> {
 static OPERATIONS: LazyLock<Vec<(&str, Method, &str)>> =
     LazyLock::new(|| all().into_iter().map(|(name, method, path, _)| (name, method, path)).collect());
 
-/// Every operation, and which of them are on a path.
+/// The operations of each path.
 static BY_PATH: LazyLock<HashMap<&str, Vec<(&str, &Method)>>> = LazyLock::new(|| {
     let mut paths: HashMap<_, Vec<_>> = HashMap::new();
     for kind in ObjectKind::all() {

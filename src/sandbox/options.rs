@@ -1,5 +1,4 @@
-//! The options of a sandbox. Everything from outside (clock, token, file) is in here, so that nothing
-//! below reads the environment.
+//! The options of a sandbox. Everything from the environment (clock, token, files) is passed here.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -14,27 +13,27 @@ use crate::model::{Clock, displayed};
 /// The options of a sandbox.
 #[derive(Clone, Debug)]
 pub struct SandboxOptions {
-    /// Port 0 takes any free port; [`Running::address`](super::Running::address) is the real one.
+    /// The address; port 0 means any free port, which [`Running::address`](super::Running::address) returns.
     pub listen: SocketAddr,
     /// Where objects are kept.
     pub storage: Storage,
-    /// What a request must contain.
+    /// The token that a request must contain.
     pub token: RequiredToken,
     /// The tenant's name in objects and references.
     pub tenant: String,
-    /// What it contains at the start.
+    /// The initial content.
     pub tenant_file: Option<Tenant>,
     /// The time of the service.
     pub clock: Clock,
-    /// When a deleted object is gone.
+    /// When a deleted object is removed.
     pub deletion: Deletion,
-    /// The faults that it starts with.
+    /// The faults at the start.
     pub scenario: Scenario,
-    /// Each request is appended here as a line of JSON, beside the log in memory.
+    /// A file to which each request is appended as a line of JSON, in addition to the log in memory.
     pub log_file: Option<PathBuf>,
-    /// Requests in memory; the oldest are dropped first.
+    /// How many requests the log in memory contains; the oldest are dropped first.
     pub log_size: usize,
-    /// Bytes of the log file after which it restarts.
+    /// The size in bytes after which the log file restarts.
     pub log_file_size: u64,
     /// How long a connection may take to send the header of its next request.
     pub header_timeout: Duration,
@@ -60,7 +59,7 @@ impl SandboxOptions {
     }
 }
 
-/// The secret that a request must contain; no output contains it.
+/// The secret that a request must contain; it never appears in output.
 #[derive(Clone)]
 pub struct RequiredToken(String);
 

@@ -1,5 +1,5 @@
-//! The query parameters of a request, as the service's gateway reads them: `report_fields`,
-//! `reportFields` and `report_fields[]` are one name.
+//! The query parameters of a request, as the service's gateway reads them: `report_fields`, `reportFields` and
+//! `report_fields[]` are the same name.
 
 /// The parameters in their order, each name in snake case.
 pub fn parameters(query: Option<&str>) -> impl Iterator<Item = (String, String)> {
@@ -7,7 +7,7 @@ pub fn parameters(query: Option<&str>) -> impl Iterator<Item = (String, String)>
     pairs.map(|(key, value)| (name(&key), value.into_owned()))
 }
 
-/// The value of the last parameter with this name; empty where there is none.
+/// The value of the last parameter with this name; empty if there is none.
 pub fn parameter(query: Option<&str>, wanted: &str) -> String {
     parameters(query).filter(|(name, _)| name == wanted).last().map(|(_, value)| value).unwrap_or_default()
 }

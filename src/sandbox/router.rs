@@ -1,5 +1,4 @@
-//! The routes of the service in both path layouts, all behind the same gate, and of the sandbox's own
-//! paths.
+//! The routes of the service in both path layouts, all behind the same gate, and those of the sandbox's own paths.
 
 use std::sync::Arc;
 
@@ -41,8 +40,8 @@ async fn missing(method: Method) -> ErrorResponse {
     ErrorResponse::new(Code::UNIMPLEMENTED, message)
 }
 
-/// Under `/api` the gateway finds no group for the path; the console's web page answers anything else,
-/// such as a base URL without `/api`.
+/// Below `/api` the gateway finds no group for the path. Any other path, such as one without `/api`, gets the console's
+/// web page.
 async fn unknown(method: Method, uri: Uri) -> Response<Body> {
     let path = uri.path();
     if path == "/api" || path.starts_with("/api/") {

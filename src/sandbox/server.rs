@@ -1,5 +1,5 @@
-//! The accept loop. It is our own, over hyper, because a fault may close a connection, which no
-//! ready-made server allows: each request has a [`Disconnect`] that ends its connection at once.
+//! The accept loop. It is our own, on top of hyper, because a fault may close a connection, which ready-made servers do
+//! not allow: each request has a [`Disconnect`] that ends its connection at once.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tower::Service as _;
 
-/// How long requests that are being answered may take after a stop was asked for.
+/// How long requests in flight may take after a stop was requested.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// Pause after an accept that failed, which mostly means too many open files.
+/// The pause after a failed accept, which usually means too many open files.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 /// Ends the connection of a request, without an answer.
@@ -26,15 +26,15 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 pub struct Disconnect(Arc<Notify>);
 
 impl Disconnect {
-    /// Disconnects, and never returns: the connection's task is dropped, and with it the caller.
+    /// Disconnects, and never returns: the connection's task is dropped together with the caller.
     pub async fn now(&self) -> Infallible {
         self.0.notify_one();
         std::future::pending().await
     }
 }
 
-/// Answers connections of `listener` until `stop` turns true or its sender is dropped, then lets the
-/// requests in flight finish. A connection that sends no whole header within `header_timeout` is closed.
+/// Answers connections of `listener` until `stop` becomes true or its sender is dropped, then lets the requests in
+/// flight finish. A connection that sends no complete header within `header_timeout` is closed.
 pub async fn serve(listener: TcpListener, router: Router, stop: watch::Receiver<bool>, header_timeout: Duration) {
     let mut connections = JoinSet::new();
     let stopped = stopped(stop.clone());
@@ -64,7 +64,7 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
 }
 
 async fn answer(stream: TcpStream, router: Router, stop: watch::Receiver<bool>, header_timeout: Duration) {
-    // Without it a small answer may wait for the client's delayed acknowledgement.
+    // Without this a small answer may wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
     let disconnect = Disconnect::default();
     let handle = disconnect.clone();

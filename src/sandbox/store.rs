@@ -1,7 +1,6 @@
-//! Durable storage: named tables of JSON bytes by key, in one redb file. One thread writes; the next
-//! flush contains all writes that were queued during the last one, so that many clients share one.
-//! A write returns a [`Ticket`] at once and is durable when [`Store::durable`] returns for it; an
-//! answer must not leave before everything that it reports is durable.
+//! Durable storage: named tables of JSON bytes by key, in one redb file. One thread writes; all writes that are queued
+//! during a flush share the next one. A write returns a [`Ticket`] at once and is durable when [`Store::durable`]
+//! returns for it; an answer must not be sent before everything that it reports is durable.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -15,10 +14,10 @@ use tokio::sync::watch;
 
 use crate::model::share::locked;
 
-/// Writes that one flush takes at most; bounds the time until the first of them is acknowledged.
+/// The most writes of one flush; this limits the time until the first of them is acknowledged.
 const FLUSH: usize = 4_096;
 
-/// Pages of the file that are kept in memory, in bytes. Whatever is read often is in memory already.
+/// The cache for pages of the file, in bytes. Data that is read often is in memory anyway.
 const CACHE: usize = 64 * 1024 * 1024;
 
 type Definition<'a> = TableDefinition<'a, &'static str, &'static [u8]>;
@@ -29,14 +28,14 @@ type Opened = ReadOnlyTable<&'static str, &'static [u8]>;
 pub enum Storage {
     /// A file, created when absent; an acknowledged write survives a kill of the process.
     File(PathBuf),
-    /// Nothing outlives the sandbox.
+    /// Only memory: the data ends with the sandbox.
     Memory,
 }
 
 /// Why the storage cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another process has it.
+    /// Another process uses it.
     #[error("`{0}` is already used by another sandbox process; stop that one or choose another file")]
     InUse(PathBuf),
     /// It is not a file of a sandbox.
@@ -44,26 +43,26 @@ pub enum StoreError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the database said.
+        /// The error of the database.
         source: redb::DatabaseError,
     },
     /// The file cannot be used as one.
     #[error(transparent)]
     File(#[from] crate::file::FileError),
-    /// The system starts no thread.
+    /// A thread cannot be started.
     #[error("the sandbox cannot start the thread that writes its file")]
     Thread(#[source] std::io::Error),
     /// The database cannot be read.
     #[error("the sandbox cannot read its file")]
     Read(#[source] Box<redb::Error>),
-    /// An entry is not what was written.
+    /// An entry is damaged.
     #[error("`{key}` in table `{table}` of the sandbox file is damaged; delete the file to start anew")]
     Damaged {
         /// The table.
         table: String,
         /// The key.
         key: String,
-        /// What the reader said.
+        /// The error of the reader.
         source: serde_json::Error,
     },
     /// The database cannot be written.
@@ -98,7 +97,7 @@ impl Batch {
 
     /// Sets `key` of `table` to a value in JSON.
     pub fn put_json(&mut self, table: &'static str, key: impl Into<String>, value: &impl Serialize) {
-        // Texts, numbers and JSON values can always be written.
+        // Texts, numbers and JSON values can always be serialised.
         self.put(table, key, serde_json::to_vec(value).unwrap_or_default());
     }
 
@@ -108,7 +107,7 @@ impl Batch {
     }
 }
 
-/// The place of a write in the order of all writes.
+/// The position of a write in the order of all writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
@@ -134,8 +133,8 @@ impl Store {
     /// Opens or creates the storage and starts its writer.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] when another process, or another sandbox of this one, has the file open;
-    /// [`StoreError::Open`] when the file is something else.
+    /// [`StoreError::InUse`] if another process, or another sandbox of this one, has the file open;
+    /// [`StoreError::Open`] if the file is something else.
     pub fn open(storage: &Storage) -> Result<Self, StoreError> {
         let database = match storage {
             Storage::File(path) => create(path)?,
@@ -165,7 +164,7 @@ impl Store {
         queue.next.0 += 1;
         let ticket = queue.next;
         if let Some(sender) = &queue.sender {
-            // Why a writer ended is the error of `durable`.
+            // If the writer has ended, `durable` returns the reason.
             let _ = sender.send((ticket, batch));
         }
         ticket
@@ -221,8 +220,8 @@ impl Store {
         pairs.collect::<Result<_, _>>().map_err(StoreError::read)
     }
 
-    /// Passes the durable values of a table, which are JSON, to `take`, in byte order of the keys. None of them has to be in
-    /// memory longer than its turn takes.
+    /// Passes the durable values of a table, which are JSON, to `take`, in byte order of the keys, with only one of
+    /// them in memory at a time.
     ///
     /// # Errors
     /// [`StoreError::Read`], and [`StoreError::Damaged`] for a value that `take` refuses.
@@ -254,14 +253,14 @@ impl Store {
         }
     }
 
-    /// Ends the writer after what is queued. The file is free once the store is dropped too.
+    /// Ends the writer after the queued writes. The file is free once the store is dropped too.
     pub fn close(&self) {
         let mut queue = locked(&self.queue);
         queue.sender = None;
         drop(queue);
         let mut writer = locked(&self.writer);
         if let Some(writer) = writer.take() {
-            // The thread has reported its panic, and there is nothing left to end.
+            // A panic of the thread was already reported, and nothing remains to end.
             let _ = writer.join();
         }
     }

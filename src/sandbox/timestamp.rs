@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-/// RFC 3339 with `Z` and 0, 3, 6 or 9 digits of a second, the form in which proto3 JSON has every timestamp.
+/// RFC 3339 with `Z` and 0, 3, 6 or 9 fractional digits, the form of every timestamp in proto3 JSON.
 pub fn written(time: Timestamp) -> String {
     match time.subsec_nanosecond() {
         0 => format!("{time:.0}"),

@@ -34,7 +34,7 @@ pub enum ScenarioError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: crate::file::FileError,
     },
     /// It contains a mistake.

@@ -16,21 +16,21 @@ use crate::sandbox::answer::{self, Code, ErrorResponse, page};
 use crate::sandbox::log::Trace;
 use crate::sandbox::object::{Key, ObjectKind, Objects};
 
-/// A part of an endless body.
+/// The bytes of one piece of an endless body.
 const CHUNK: usize = 16 * 1024;
 
-/// Marks an answer that its client does not get: the connection is to be closed.
+/// Marks an answer that must not reach the client: its connection is closed instead.
 #[derive(Clone, Debug)]
 pub struct Cut;
 
-/// Does to a call what `action` says; `run` does the call itself. `end` is closed at the end of the scenario.
+/// Applies `action` to a call; `run` makes the call itself. `end` is closed at the end of the scenario.
 pub async fn inject(
     objects: &Objects,
     call: Call<'_>,
     (action, mut end): (FaultAction, watch::Receiver<()>),
     run: impl Future<Output = Response<Body>> + Send,
 ) -> Response<Body> {
-    // Only objects are changed and listed by somebody else.
+    // Only objects can be changed and listed by other clients.
     let kind = ObjectKind::of_operation(call.operation);
     let key = kind.map(|kind| Key { kind, namespace: call.namespace, name: call.name });
     match action {
@@ -79,7 +79,7 @@ pub async fn inject(
             };
             with_body(run.await, widen).await
         }
-        // The handler does what it asks for.
+        // The handler applies the write mode.
         FaultAction::Write(_) => run.await,
         FaultAction::Shuffle => with_body(run.await, async |body| reverse(body)).await,
         FaultAction::Truncate { bytes } => truncate(run.await, bytes).await,
@@ -138,7 +138,7 @@ fn failure(status: u16, body: Option<String>, retry_after: Option<u64>) -> Respo
     response
 }
 
-/// Turns every list around.
+/// Reverses every list.
 fn reverse(value: &mut Value) {
     match value {
         Value::Array(items) => {
@@ -155,7 +155,7 @@ async fn whole(body: Body) -> Bytes {
     axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default()
 }
 
-/// The answer with its JSON body changed; another body stays.
+/// The answer with its JSON body changed; a body that is not JSON stays unchanged.
 async fn with_body(response: Response<Body>, change: impl AsyncFnOnce(&mut Value)) -> Response<Body> {
     let (parts, body) = response.into_parts();
     let body = whole(body).await;
@@ -177,8 +177,7 @@ async fn truncate(response: Response<Body>, bytes: Option<usize>) -> Response<Bo
         match part {
             Some(part) => Some((Ok(part), None)),
             None => {
-                // The server writes while the body is not ready; an immediate error would drop even the
-                // header.
+                // The server writes only while the body is not ready: an immediate error would lose even the header.
                 tokio::task::yield_now().await;
                 Some((Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted)), None))
             }

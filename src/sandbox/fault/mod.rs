@@ -1,5 +1,5 @@
-//! Faults on request. A [`Scenario`] is a list of rules; each counts the calls that it matches, and of
-//! those that are due the first one acts.
+//! Injected faults. A [`Scenario`] is a list of rules; each rule counts the calls that it matches, and the first rule
+//! that is due acts.
 
 mod file;
 mod inject;
@@ -21,7 +21,7 @@ use crate::model::share::locked;
 #[derive(Debug)]
 pub struct Faults(Mutex<Current>);
 
-/// A scenario with its counts. Its end drops the sender, which its delays await.
+/// A scenario with its counts. At its end the sender is dropped, which ends its delays.
 #[derive(Debug)]
 struct Current {
     rules: Vec<FaultRule>,
@@ -34,7 +34,7 @@ impl Faults {
         Self(Mutex::new(Current { rules: scenario.rules, end: watch::Sender::new(()) }))
     }
 
-    /// Starts a scenario instead of the one before, and ends the delays of that.
+    /// Replaces the scenario by another one, and ends the delays of the old one.
     pub fn set(&self, scenario: Scenario) {
         *locked(&self.0) = Current { rules: scenario.rules, end: watch::Sender::new(()) };
     }
@@ -47,7 +47,7 @@ impl Faults {
         })
     }
 
-    /// Counts a call; returns the action that it gets, and what is closed at the end of the scenario.
+    /// Counts a call; returns its action, and a receiver that is closed at the end of the scenario.
     pub fn pick(&self, call: Call<'_>) -> Option<(FaultAction, watch::Receiver<()>)> {
         let mut current = locked(&self.0);
         let mut action = None;

@@ -1,5 +1,4 @@
-//! A fault rule: the calls that it matches (operation, namespace, name), the ones among them that it
-//! affects, and the action.
+//! A fault rule: the calls that it matches (operation, namespace, name), which of them it affects, and its action.
 
 use globset::GlobMatcher;
 use serde::Deserialize;
@@ -7,7 +6,7 @@ use serde_json::Value;
 
 use crate::sandbox::object::WriteMode;
 
-/// The faults of a sandbox: rules, of which the first that is due acts.
+/// The faults of a sandbox: a list of rules, of which the first one that is due acts.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
     pub(super) rules: Vec<FaultRule>,
@@ -19,13 +18,13 @@ pub struct FaultRule {
     pub(super) operation: Option<GlobMatcher>,
     pub(super) namespace: Option<GlobMatcher>,
     pub(super) name: Option<GlobMatcher>,
-    /// Calls that are left alone.
+    /// How many matching calls are left alone first.
     pub(super) after: u64,
-    /// Calls that are affected; nothing for all that follow.
+    /// How many calls are affected; `None` for all that follow.
     pub(super) calls: Option<u64>,
-    /// Of these only each one of this many, the first included.
+    /// Only the first of these and each nth after it is affected.
     pub(super) every: u64,
-    /// Calls that it matched.
+    /// How many calls the rule has matched.
     pub(super) count: u64,
     pub(super) action: FaultAction,
 }
@@ -73,9 +72,9 @@ pub enum FaultAction {
     },
     /// A list that also contains the items of another namespace, as the service does with `shared`.
     Foreign { namespace: String },
-    /// The header, then `bytes` of the body (half of it by default), then the connection is closed.
+    /// The header and `bytes` of the body (half of it by default), then the connection is closed.
     Truncate { bytes: Option<usize> },
-    /// Specs are filled, sealed and kept otherwise than the description says.
+    /// Specs are filled, sealed and kept differently from the description.
     Write(WriteMode),
     /// Every list of the answer is in another order.
     Shuffle,
@@ -96,7 +95,7 @@ pub enum FaultAction {
     },
 }
 
-/// Whether the call is made although its answer is injected.
+/// Whether the call is made in spite of its injected answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Runs {
     #[default]
@@ -145,7 +144,7 @@ impl FaultAction {
 }
 
 impl FaultRule {
-    /// Whether the rule is about the call.
+    /// Whether the rule matches the call.
     pub(super) fn matches(&self, call: Call<'_>) -> bool {
         let globbed = |glob: &Option<GlobMatcher>, text: &str| glob.as_ref().is_none_or(|glob| glob.is_match(text));
         globbed(&self.operation, call.operation)
@@ -153,7 +152,7 @@ impl FaultRule {
             && globbed(&self.name, call.name)
     }
 
-    /// Whether the next call that it matches is injected.
+    /// Whether the next matching call is affected.
     pub(super) fn is_due(&self) -> bool {
         self.count
             .checked_sub(self.after)
@@ -161,7 +160,7 @@ impl FaultRule {
     }
 }
 
-/// The parts of a call that rules look at.
+/// The parts of a call that rules match.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     pub operation: &'a str,

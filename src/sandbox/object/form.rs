@@ -14,14 +14,13 @@ pub fn is_name(text: &str) -> bool {
         && text.bytes().all(inner)
 }
 
-/// A label selector, whose grammar is that of Kubernetes. Only here may one be empty: it selects everything.
+/// A label selector with the grammar of Kubernetes. Unlike elsewhere it may be empty, which selects everything.
 pub fn selector(text: &str) -> Result<Selector, SelectorError> {
     if text.trim().is_empty() { Ok(Selector::default()) } else { Selector::parse(text) }
 }
 
-/// A host name: labels of 1 to 63 letters, digits and `-`, no `-` at the ends of a label. Case does
-/// not matter and a dot may be at the end; wildcards and underscores are refused (nothing
-/// public says otherwise).
+/// A host name: labels of 1 to 63 letters, digits and `-`, no `-` at the ends of a label. Case does not matter and a
+/// dot may be at the end; wildcards and underscores are refused (public sources do not say otherwise).
 pub fn is_hostname(text: &str) -> bool {
     let text = text.strip_suffix('.').unwrap_or(text);
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';

@@ -33,10 +33,10 @@ type ItemPath = Path<(String, String)>;
 type Mode = Option<Extension<WriteMode>>;
 type Write = (Mode, Bytes);
 
-/// The memory of a part of a list, in bytes.
+/// The size of a piece of a list, in bytes.
 const PIECE: usize = 64 * 1024;
 
-/// The operations on the path of all objects of a kind, and on that of one.
+/// The operations on the path of all objects of a kind, and on the path of one object.
 pub fn routes(kind: &'static ObjectKind) -> [MethodRouter<Service>; 2] {
     let all = answer_get(move |State(service): Shared, Path(namespace): Path<String>, RawQuery(query): RawQuery| {
         list(service, kind, namespace, query)
@@ -94,7 +94,7 @@ async fn list(service: Service, kind: &'static ObjectKind, namespace: String, qu
     let (begin, end, tenant) = (r#"{"items":["#, r#"],"errors":[]}"#, service.objects.tenant_json().to_owned());
     let items: usize = objects.iter().flat_map(|object| object.listed(&tenant, report)).map(str::len).sum();
     let size = begin.len() + items + objects.len().saturating_sub(1) + end.len();
-    // A long list is written while it is sent: to clear fresh memory for it would take longer than to write it.
+    // A long list is written while it is sent: clearing new memory for all of it would take longer than writing it.
     let (mut objects, mut left) = (objects.into_iter(), size);
     let pieces = std::iter::from_fn(move || {
         let mut piece = String::with_capacity(PIECE.min(left));
@@ -139,8 +139,8 @@ async fn replace(
     answer(result, trace, |_| empty())
 }
 
-/// Deletes the object of the path. The gateway reads `fail_if_referred` from the body, which may be
-/// empty, and not from the query.
+/// Deletes the object of the path. The gateway reads `fail_if_referred` only from the body, which may be empty, and not
+/// from the query.
 async fn delete(service: Service, kind: &'static ObjectKind, at: (String, String), body: Bytes) -> Response<Body> {
     let result = async {
         let referred = message::read(&body, |message| {
@@ -171,7 +171,7 @@ fn answer(
 ) -> Response<Body> {
     let mut response = match result {
         Ok(object) => {
-            // A delete of what is being deleted already changes nothing.
+            // Deleting an object that is already being deleted changes nothing.
             if !object.is_deleted() {
                 trace.effect = RequestEffect::Done;
             }
@@ -184,8 +184,8 @@ fn answer(
     response
 }
 
-/// The options of a list. The parameters repeat; an unknown one is ignored, as is the `response_format`
-/// that the reference names for a list.
+/// The options of a list. Parameters may repeat; unknown ones are ignored, and so is the `response_format` that the
+/// reference names for a list.
 fn list_options(query: Option<&str>) -> Result<(Selector, ListContents), ErrorResponse> {
     let (mut selector, mut report) = (Selector::default(), ListContents::default());
     for (key, value) in parameters(query) {

@@ -1,6 +1,6 @@
-//! All objects of the tenant, in memory in the order of their names and on disk through the store, in a table for each
-//! kind. Every operation runs under one lock, which also decides its place among the writes to disk; its
-//! outcome contains the ticket after which everything that it read is durable.
+//! All objects of the tenant, in memory by name and on disk through the store, with a table for each kind. Every
+//! operation runs under one lock, which also decides its position among the writes to disk. Its result has the ticket
+//! after which everything that it read is durable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -22,11 +22,11 @@ use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
 use crate::sandbox::timestamp::written;
 
 const COUNTERS: &str = "counter";
-/// Of all objects; the name is from when endpoints were the only ones.
+/// The counter of all objects; the name is from a time when there were only endpoints.
 const VERSION: &str = "endpoint_version";
 
-/// Added to the last durable version at every start, so that no other write gets a version that a reader
-/// saw just before a kill.
+/// Added to the last durable version at every start, so that no write reuses a version that a reader saw just before a
+/// kill.
 const VERSION_STEP: u64 = 1_000_000;
 
 /// The objects of a tenant.
@@ -43,7 +43,7 @@ pub struct Objects {
 #[derive(Debug, Default)]
 struct Inner {
     kinds: BTreeMap<&'static str, Namespaces>,
-    /// Objects that are removed at a time.
+    /// Objects to be removed, by the time of their removal.
     leaving: BTreeSet<(Timestamp, Place)>,
     references: References,
     version: u64,
@@ -53,7 +53,7 @@ struct Inner {
 /// The objects of a kind.
 type Namespaces = BTreeMap<String, BTreeMap<Box<str>, Arc<ServedObject>>>;
 
-/// What a write returns: the object as it is now.
+/// The result of a write: the current object.
 type Written = Result<Arc<ServedObject>, ErrorResponse>;
 
 /// When a deleted object is removed.
@@ -61,11 +61,11 @@ type Written = Result<Arc<ServedObject>, ErrorResponse>;
 pub enum Deletion {
     /// Before the delete is answered.
     Immediate,
-    /// It stays with a `deletion_timestamp` this far ahead, and is removed after it.
+    /// It stays with a `deletion_timestamp` this far in the future, and is removed then.
     Graceful(Duration),
 }
 
-/// What a delete does about objects that refer to the one that is deleted.
+/// What a delete does if other objects refer to its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferredDelete {
     /// Leaves their references dangling.
@@ -83,7 +83,7 @@ impl Objects {
         let stored = store.get(COUNTERS, VERSION)?.unwrap_or_default();
         let stored = String::from_utf8_lossy(&stored).parse::<u64>().unwrap_or_default();
         inner.version = inner.version.max(stored) + VERSION_STEP;
-        // A text can always be written.
+        // A text can always be serialised.
         let tenant_json = serde_json::to_string(&tenant).unwrap_or_default();
         Ok(Self { store, clock, tenant, tenant_json, deletion, inner: Mutex::new(inner) })
     }
@@ -97,7 +97,7 @@ impl Objects {
         &self.tenant_json
     }
 
-    /// Adds an object that does not exist.
+    /// Adds a new object.
     pub fn create(&self, kind: &'static ObjectKind, record: StoredObject) -> impl Future<Output = Written> {
         self.run(move |inner, now| {
             let key = Key { kind, namespace: &record.namespace, name: &record.name };
@@ -113,7 +113,7 @@ impl Objects {
         })
     }
 
-    /// The objects that refer to one.
+    /// The objects that refer to an object.
     pub fn referrers(&self, key: Key<'_>) -> impl Future<Output = Result<Vec<Referrer>, ErrorResponse>> {
         self.run(move |inner, _| inner.referrers(key, &self.tenant))
     }
@@ -134,7 +134,7 @@ impl Objects {
         })
     }
 
-    /// Replaces what a caller decides of an object, if it is still at `version`.
+    /// Replaces the parts of an object that a request sets, if it is still at `version`.
     pub fn replace(
         &self,
         kind: &'static ObjectKind,
@@ -160,7 +160,7 @@ impl Objects {
         })
     }
 
-    /// Removes an object, or marks it as being deleted; returns what was there.
+    /// Removes an object, or marks it as being deleted; returns the old object.
     pub fn delete(&self, key: Key<'_>, referred: ReferredDelete) -> impl Future<Output = Written> {
         self.run(move |inner, now| {
             let object = inner.changeable(key)?;
@@ -192,7 +192,7 @@ impl Objects {
         })
     }
 
-    /// Adds records as they are, each over an existing one, up to the first that is wrong.
+    /// Adds records unchanged and replaces existing ones, up to the first record with an error.
     pub fn seed(
         &self,
         mut records: impl Iterator<Item = Result<(&'static ObjectKind, StoredObject), ErrorResponse>>,
@@ -203,12 +203,12 @@ impl Objects {
         })
     }
 
-    /// Removes an object at once, whatever owns it or refers to it.
+    /// Removes an object at once, even if others own it or refer to it.
     pub fn drop_now(&self, key: Key<'_>) -> impl Future<Output = Result<(), ErrorResponse>> {
         self.run(move |inner, _| inner.existing(key).map(|_| self.remove(inner, key)))
     }
 
-    /// Runs an operation under the lock, after the removals that are due. Its result is there once all that it read is durable.
+    /// Runs an operation under the lock, after due removals. Returns once everything that it read is durable.
     fn run<T>(
         &self,
         operation: impl FnOnce(&mut Inner, Timestamp) -> Result<T, ErrorResponse>,
@@ -239,7 +239,7 @@ impl Objects {
             record.uid = uuid::Uuid::new_v4().to_string();
         }
         record.created = written(now);
-        // The class of everything that was made through the API or the console.
+        // The class of all objects that are created through the API or the console.
         record.creator_class = "prism".into();
         record.creator_id = format!("user@{}", self.tenant);
         self.put(inner, kind, record)
@@ -278,7 +278,7 @@ impl Objects {
         }
     }
 
-    /// Adds what the service makes of a view.
+    /// Adds the objects that the service creates for a view.
     fn add_children(&self, inner: &mut Inner, view: Key<'_>, uid: &str, now: Timestamp) -> Result<(), ErrorResponse> {
         let (name, Key { namespace, .. }) = (view.child_name(), view);
         for kind in view.kind.children() {
@@ -291,7 +291,7 @@ impl Objects {
                 name: name.clone(),
                 labels: raw_json(&json!({}))?,
                 annotations: raw_json(&json!({}))?,
-                // A list with an endpoint that leads nowhere would not be one of a service.
+                // A real service would not list an endpoint without a target.
                 spec: match host_field(kind).filter(|_| kind.is_endpoint()) {
                     Some(field) => reader.read(kind, &json!({field: format!("{}.internal", view.name)}))?,
                     None => reader.empty(kind)?,
@@ -310,7 +310,7 @@ impl Objects {
     }
 }
 
-/// The field of a spec that takes a host name.
+/// The field of a spec that accepts a host name.
 fn host_field(kind: &ObjectKind) -> Option<&'static str> {
     let is_host = |(_, rule): &(Part, Rule)| matches!(rule, Rule::Format(forms) if forms.contains(&"hostname"));
     kind.described.message().fields.iter().find(|field| field.rules.iter().any(is_host)).map(|field| field.name)
@@ -332,14 +332,14 @@ impl Inner {
         self.kinds.get(key.kind.name())?.get(key.namespace)?.get(key.name)
     }
 
-    /// Whether the service made it of a view.
+    /// Whether the service created it for a view.
     fn is_child(&self, key: Key<'_>) -> bool {
         self.find(key).is_some_and(|object| object.is_owned())
     }
 
     fn existing(&self, key: Key<'_>) -> Result<Arc<ServedObject>, ErrorResponse> {
         let absent = || {
-            // The live text of a view, and for other kinds the like.
+            // The text of the live service for a view, adapted for other kinds.
             let Key { kind, namespace, name } = key;
             let what = if kind.described.is_view { "view" } else { kind.name() };
             format!("no {what} {} entry {namespace}/{name}", kind.full_type())
@@ -368,8 +368,8 @@ impl Inner {
         object
     }
 
-    /// The objects that refer to one: those that are not stored here, and those that are. In the place of a view is
-    /// what the service made of it, because that is what has the reference.
+    /// The objects that refer to an object, stored here or not. A view is replaced by the objects that the service
+    /// created for it, because those contain the reference.
     fn referrers(&self, key: Key<'_>, tenant: &str) -> Result<Vec<Referrer>, ErrorResponse> {
         let mut referrers = self.existing(key)?.referrers()?;
         for (kind, namespace, name) in self.references.to(&key.place()) {
@@ -392,7 +392,7 @@ impl Inner {
         Ok(referrers)
     }
 
-    /// An object that no view owns: "can only be edited/deleted through the view"; with which code is not known.
+    /// An object, unless a view owns it ("can only be edited/deleted through the view"; its code is unknown).
     fn changeable(&self, key: Key<'_>) -> Written {
         let object = self.existing(key)?;
         let Some(view) = object.owner_view()? else { return Ok(object) };
@@ -417,7 +417,7 @@ fn table_key(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
 }
 
-/// How the service answers a mismatch is not known; gRPC uses `ABORTED` for it.
+/// The service's answer to a mismatch is unknown; gRPC uses `ABORTED` for it.
 fn mismatch(sent: &str, current: u64) -> ErrorResponse {
     let message = format!("resource_version mismatch: the request has {sent}, the object is at {current}");
     ErrorResponse::new(Code::ABORTED, message).detail("ReplaceResource: resource version mismatch")

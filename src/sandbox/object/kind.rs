@@ -1,5 +1,5 @@
-//! The kinds of object that the service offers, by the description in `crate::kind`: what their paths, operations and
-//! types are called.
+//! The kinds of object that the service offers, from the descriptions in `crate::kind`: the names of their paths,
+//! operations and types.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,17 +12,17 @@ use crate::model::displayed;
 /// An object by the name of its kind, its namespace and its name.
 pub type Place = (&'static str, String, Box<str>);
 
-/// What begins the service's name of a message.
+/// The prefix of the service's message names.
 const SCHEMA: &str = "ves.io.schema";
 
 /// A kind of object.
 #[derive(Debug)]
 pub struct ObjectKind {
-    /// What is known of it.
+    /// Its description.
     pub described: &'static Kind,
     /// Its type without the schema, such as `views.origin_pool.Object`, as references name it.
     pub short_type: String,
-    /// The path of all of them, and of one.
+    /// The path of all its objects, and of one.
     pub paths: [String; 2],
     /// Each operation with its method, and whether it is on the path of one object.
     pub operations: [(String, Method, usize); 5],
@@ -68,18 +68,18 @@ impl ObjectKind {
         self.described.name
     }
 
-    /// Whether it is the endpoint, of which one without a target leads nowhere.
+    /// Whether it is the kind `endpoint`, whose objects need a target.
     pub fn is_endpoint(&self) -> bool {
         self.name() == "endpoint"
     }
 
-    /// The kinds of the objects that the service makes of one.
+    /// The kinds of the objects that the service creates for a view of this kind.
     pub fn children(&self) -> impl Iterator<Item = &'static Self> + use<> {
         let names = if self.described.is_view { self.described.children.clone() } else { Vec::new() };
         names.into_iter().filter_map(Self::find)
     }
 
-    /// Its type in full, such as `ves.io.schema.endpoint.Object`.
+    /// Its full type, such as `ves.io.schema.endpoint.Object`.
     pub fn full_type(&self) -> String {
         format!("{SCHEMA}.{}", self.short_type)
     }
@@ -94,12 +94,12 @@ pub struct Key<'a> {
 }
 
 impl Key<'_> {
-    /// What the objects are called that the service makes of it.
+    /// The name of the objects that the service creates for it.
     pub fn child_name(&self) -> String {
         format!("ves-io-{}-{}", self.kind.name().replace('_', "-"), self.name)
     }
 
-    /// The same for an index.
+    /// This key with owned texts, for an index.
     pub fn place(&self) -> Place {
         (self.kind.name(), self.namespace.to_owned(), self.name.into())
     }

@@ -1,6 +1,6 @@
-//! Changes of the objects outside the interface: a concurrent writer that a scenario asks for, and
-//! objects that no request could make (owned by a view, being deleted, without a target, with values that
-//! a client does not know), for tests and tenant files.
+//! Changes to objects outside of the API: a concurrent writer that a scenario asks for, and objects that no request can
+//! create (owned by a view, being deleted, without a target, with values that a client does not know), for tests and
+//! tenant files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use super::spec::{Reader, Verb, WriteMode};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::timestamp::written;
 
-/// An object to be added, over an existing one of its name.
+/// An object to add; it replaces an existing one of its name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seed {
-    /// Its kind; an endpoint when absent.
+    /// Its kind; by default `endpoint`.
     pub kind: Option<String>,
-    /// What identifies it, and notes about it.
+    /// Its metadata.
     pub metadata: SeedMetadata,
-    /// Checked and filled like that of a request.
+    /// The spec, checked and filled like that of a request.
     pub spec: Option<Value>,
-    /// Stored as it is, instead of `spec`.
+    /// The spec to store unchanged, instead of `spec`.
     pub raw_spec: Option<Map<String, Value>>,
-    /// A new one when absent.
+    /// Its uid; by default a new one.
     pub uid: Option<String>,
-    /// The object of the service that owns it.
+    /// The view that owns it.
     pub owner_view: Option<ViewReference>,
-    /// RFC 3339. The object is removed then, if it has no finalizers.
+    /// RFC 3339. The object is removed at this time if it has no finalizers.
     pub deletion_timestamp: Option<Timestamp>,
-    /// What delays its delete.
+    /// Finalizers that delay its removal.
     #[serde(default)]
     pub finalizers: Vec<String>,
     /// Status objects, as in `status` of a get.
     #[serde(default)]
     pub status: Vec<Value>,
-    /// Who refers to it.
+    /// The objects that refer to it.
     #[serde(default)]
     pub referring_objects: Vec<Referrer>,
 }
@@ -61,7 +61,7 @@ pub struct SeedMetadata {
     /// Its annotations.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
-    /// A text for people.
+    /// A text for users.
     #[serde(default)]
     pub description: String,
     /// Administratively disabled.
@@ -70,7 +70,7 @@ pub struct SeedMetadata {
 }
 
 impl Objects {
-    /// Adds seeds, each over an existing object of its name.
+    /// Adds seeds, each of which replaces an existing object of its name.
     pub async fn seed_all(&self, seeds: Vec<Seed>) -> Result<(), ErrorResponse> {
         let record = |seed: Seed| {
             let kind = seed.kind.as_deref().unwrap_or("endpoint");
@@ -175,7 +175,7 @@ fn set(kind: &ObjectKind, record: &mut StoredObject, field: &str, value: &Value)
     Ok(())
 }
 
-/// A written map of strings with one entry set.
+/// A serialised map of strings with one entry set.
 fn with_entry(map: &RawValue, key: &str, value: String) -> Result<Box<RawValue>, ErrorResponse> {
     let mut entries = strings(map);
     entries.insert(key.to_owned(), value);

@@ -1,5 +1,5 @@
-//! An object as the store contains it, and the objects that it names. Labels, annotations, spec and
-//! statuses stay in their written form.
+//! An object as the store contains it, and the objects that it names. Labels, annotations, spec and statuses stay
+//! serialised.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct StoredObject {
     pub version: u64,
     pub namespace: String,
     pub name: String,
-    /// A map of strings, as are the annotations.
+    /// A map of strings, like the annotations.
     pub labels: Box<RawValue>,
     pub annotations: Box<RawValue>,
     pub description: String,
@@ -31,11 +31,11 @@ pub struct StoredObject {
     pub creator_id: String,
     /// Status objects.
     pub status: Vec<Box<RawValue>>,
-    /// The objects that refer to it and are not stored here.
+    /// Objects that refer to it but are not stored here.
     pub referrers: Vec<Referrer>,
 }
 
-/// The object of the service that owns another.
+/// The view that owns an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ViewReference {
@@ -68,13 +68,13 @@ pub struct Referrer {
     pub name: String,
 }
 
-/// A value in its written form, as a record contains it.
+/// A serialised value, as a record contains it.
 pub fn raw_json(value: &impl Serialize) -> Result<Box<RawValue>, ErrorResponse> {
     to_raw_value(value).map_err(ErrorResponse::internal)
 }
 
-/// The entries of a written map of strings.
+/// The entries of a serialised map of strings.
 pub fn strings(map: &RawValue) -> BTreeMap<String, String> {
-    // Only such maps are ever written.
+    // Only maps of strings are ever stored.
     serde_json::from_str(map.get()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Who refers to whom: the references in specs, found by the description of the kinds.
+//! The references between objects, found in specs by the descriptions of the kinds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use sha2::{Digest, Sha256};
 use super::kind::{ObjectKind, Place};
 use crate::kind::{self, Field, FieldKind};
 
-/// The objects that refer to each object, which need not exist.
+/// The objects that refer to each object, which may not exist.
 #[derive(Debug, Default)]
 pub struct References(BTreeMap<Place, BTreeSet<Place>>);
 
 impl References {
-    /// Adds what the spec of an object refers to.
+    /// Adds the references in the spec of an object.
     pub fn add(&mut self, from: &Place, spec: &str) {
         for to in places(from, spec) {
             self.0.entry(to).or_default().insert(from.clone());
         }
     }
 
-    /// Removes what it refers to.
+    /// Removes the references in the spec of an object.
     pub fn remove(&mut self, from: &Place, spec: &str) {
         for to in places(from, spec) {
             if let Some(referrers) = self.0.get_mut(&to) {
@@ -29,14 +29,14 @@ impl References {
         }
     }
 
-    /// The objects that refer to one.
+    /// The objects that refer to an object.
     pub fn to(&self, place: &Place) -> impl Iterator<Item = &Place> {
         self.0.get(place).into_iter().flatten()
     }
 }
 
-/// The kinds that a reference with this written kind (`site`, `site.Object`, `ves.io.schema.site.Object`, nothing) names:
-/// one to which the field can refer, or all of those.
+/// The kinds that a reference with this written kind (`site`, `site.Object`, `ves.io.schema.site.Object`, or empty)
+/// names: one of the kinds that the field can refer to, or all of them.
 pub fn referred(field: &Field, written: &str) -> Vec<String> {
     let word = written.strip_suffix(".Object").unwrap_or(written).rsplit('.').next().unwrap_or_default();
     match field.refers_to.is_empty() && !word.is_empty() || field.refers_to.contains(&word) {
@@ -54,7 +54,7 @@ pub fn derived_uid(names: &[&str]) -> String {
 
 fn places(from: &Place, spec: &str) -> Vec<Place> {
     let mut places = Vec::new();
-    // Of what an endpoint refers to only virtual sites and virtual networks are kinds.
+    // Endpoints refer only to virtual sites and virtual networks among the known kinds.
     let sign = if from.0 == "endpoint" { "\"virtual_" } else { "\"name\":\"" };
     if let (true, Some(kind), Ok(spec)) = (spec.contains(sign), ObjectKind::find(from.0), serde_json::from_str(spec)) {
         collect(kind.described.spec, &spec, &from.1, &mut places);

@@ -1,4 +1,4 @@
-//! What a create or a replace asks for: metadata and spec, read and checked.
+//! Reads and checks the metadata and spec of a create or a replace.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use super::spec::{Reader, Verb};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::message::{self, BodyPath, REQUIRED, Rule, Sent};
 
-/// The parts of an object that a create or replace request decides. The name in the path of a replace wins over that in
-/// the body; a create has it there.
+/// The parts of an object that a create or replace sets. For a replace, the name in the path takes precedence over that
+/// in the body; for a create, the body has the name.
 ///
 /// # Errors
-/// The first thing that is missing, mistyped or outside its rule. A missing spec is first, as it is in
-/// the service.
+/// The first part that is missing, of the wrong type or outside its rule. A missing spec is reported first, as in the
+/// service.
 pub fn read(
     body: &Value,
     kind: &ObjectKind,
@@ -36,7 +36,7 @@ pub fn read(
     };
     let sent = (metadata.at("name").text()?, metadata.at("namespace").text()?);
     let name = path_name.map_or(sent.0, str::to_owned);
-    // A zone and a domain are called as their domain.
+    // Zones and domains have their domain as name.
     if !(["dns_domain", "dns_zone"].contains(&kind.name()) && form::is_hostname(&name)) {
         check_name(&name, place.field("name"))?;
     }
@@ -57,7 +57,7 @@ pub fn read(
     })
 }
 
-/// The live text of the name rule.
+/// Checks a name, with the live service's text of the rule.
 fn check_name(name: &str, at: BodyPath<'_>) -> Result<(), ErrorResponse> {
     const RULE: Rule<'_> = Rule::new(
         "string.dns_1035_label",

@@ -1,4 +1,4 @@
-//! The rules on values, as the vendor's validators name them. A form of text that the sandbox does not know is not
+//! The rules for values, as the vendor's validators name them. Text formats that the sandbox does not know are not
 //! checked.
 
 use std::fmt::Display;
@@ -11,8 +11,8 @@ use crate::kind::{self, Field, FieldKind, Flag, Part, Rule, Unit};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::message::{self, BodyPath};
 
-/// The error for a value that breaks a rule on this part of a field. An enumeration is checked as its number. The service
-/// accepts anything for what the vendor keeps for itself.
+/// Checks a value against the rules of this part of a field. An enumeration is checked by its number. For the vendor's
+/// internal fields the service accepts any value.
 pub fn check(field: &Field, part: Part, value: &Value, place: BodyPath<'_>) -> Result<(), ErrorResponse> {
     let mut rules = field.rules.iter().filter(|(of, _)| *of == part && !field.is(Flag::Internal));
     let broken = rules.find_map(|(_, rule)| Some((rule, broken(rule, value)?)));
@@ -36,7 +36,7 @@ pub fn check(field: &Field, part: Part, value: &Value, place: BodyPath<'_>) -> R
     Err(place.breaks(&message::Rule::new(&name, &constraint, &should), in_words(field, value)))
 }
 
-/// What a value must be to keep a rule.
+/// What a value should be according to a rule.
 fn should(field: &Field, rule: &Rule, value: &Value) -> String {
     match (rule, &field.kind) {
         (_, FieldKind::Enum(id)) if value.is_number() => {
@@ -58,7 +58,7 @@ fn is_selector(rule: &Rule) -> bool {
     matches!(rule, Rule::Format(forms) if forms.contains(&"k8s_label_selector"))
 }
 
-/// A value as a message names it, of an enumeration by its name.
+/// A value in a message; of an enumeration, its name.
 fn in_words(field: &Field, value: &Value) -> String {
     match (value, &field.kind) {
         (Value::Number(number), FieldKind::Enum(id)) => {
@@ -69,7 +69,7 @@ fn in_words(field: &Field, value: &Value) -> String {
     }
 }
 
-/// The vendor's name of a rule that the value breaks, and what it asks for.
+/// The vendor's name and constraint of a rule, if the value breaks it.
 fn broken(rule: &Rule, value: &Value) -> Option<(&'static str, String)> {
     let breaks = |is_broken: bool, name, constraint: &dyn Display| is_broken.then(|| (name, constraint.to_string()));
     let listed = |values: &[&str]| values.contains(&written(value).as_str());
@@ -108,12 +108,12 @@ fn broken(rule: &Rule, value: &Value) -> Option<(&'static str, String)> {
             let is_broken = value.as_object()?.values().all(is_zero);
             breaks(is_broken, "required_one_nonzero_field", &true)
         }
-        // A number without a name is refused where it is read.
+        // A number without a name is refused when it is read.
         Rule::DefinedOnly => None,
     }
 }
 
-/// Whether a value is what its field has when it is not set.
+/// Whether a value is that of an unset field.
 pub fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -154,7 +154,7 @@ fn amount(unit: Unit, value: &Value) -> Option<f64> {
     Some(f64::from(u32::try_from(count).ok()?))
 }
 
-/// How many ports `80` or `80-90` are.
+/// The number of ports in a range such as `80` or `80-90`.
 fn ports(range: &str) -> Option<usize> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);

@@ -1,6 +1,6 @@
-//! An object in memory and how the service writes it. It is the text of its record, as the store contains
-//! it, and where in that text each value is; an answer is those values between the keys of the service. So a
-//! tenant takes little more memory than its file, and a list copies texts and parses nothing.
+//! An object in memory and its JSON in answers. It is the text of its record, as the store contains it, with the
+//! position of each value; an answer is made of these values and the service's keys. So a tenant takes little more
+//! memory than its file, and a list copies texts and parses nothing.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,7 +21,7 @@ pub enum ResponseFormat {
 }
 
 impl ResponseFormat {
-    /// By name or number, as the service takes it.
+    /// Parses a name or a number, as the service does.
     pub fn parse(text: &str) -> Result<Self, ErrorResponse> {
         Ok(match text {
             "GET_RSP_FORMAT_DEFAULT" | "0" => Self::Default,
@@ -61,7 +61,7 @@ macro_rules! parts {
             $(#[serde(borrow)] $field: &'t RawValue,)+
         }
 
-        /// How many there are.
+        /// The number of parts.
         const PARTS: usize = [$(Part::$part),+].len();
 
         impl<'t> Values<'t> {
@@ -99,12 +99,12 @@ pub struct ServedObject {
     pub version: u64,
     /// The record as JSON.
     text: Box<str>,
-    /// Where each part of it begins and ends.
+    /// The start and end of each part in `text`.
     spans: [(u32, u32); PARTS],
 }
 
 impl ServedObject {
-    /// The object of a record that is written as JSON.
+    /// The object of a record in JSON.
     ///
     /// # Errors
     /// The text is not a record.
@@ -113,7 +113,7 @@ impl ServedObject {
         let begin = text.as_ptr() as usize;
         let spans = values.texts().map(|part| {
             let start = part.as_ptr() as usize - begin;
-            // A request is far below 4 GB, and so is a record.
+            // Requests are far smaller than 4 GB, and so are records.
             (u32::try_from(start).unwrap_or_default(), u32::try_from(start + part.len()).unwrap_or_default())
         });
         let version = values.version;
@@ -172,7 +172,7 @@ impl ServedObject {
         self.read(Part::Uid)
     }
 
-    /// The objects that refer to it and are not stored here.
+    /// Objects that refer to it but are not stored here.
     pub fn referrers(&self) -> Result<Vec<Referrer>, ErrorResponse> {
         self.read(Part::Referrers)
     }
@@ -184,7 +184,7 @@ impl ServedObject {
         format!(r#"{{"metadata":{metadata},"system_metadata":{system},"spec":{}}}"#, self.part(Part::Spec))
     }
 
-    /// The answer to a get, with the objects that refer to it as JSON. Every root key is there in every format, as is the version.
+    /// The answer to a get; `referrers` is JSON. Every format contains every root key and the version.
     pub fn got(&self, tenant: &str, format: ResponseFormat, referrers: &str) -> String {
         let spec = self.part(Part::Spec);
         let when =
@@ -193,7 +193,7 @@ impl ServedObject {
         let metadata = || self.metadata(self.part(Part::Name)).as_flattened().concat();
         let create_form =
             || format!(r#"{{"metadata":{},"spec":{spec}}}"#, self.metadata(r#""""#).as_flattened().concat());
-        // The service does not fill in the version here.
+        // The service leaves the version empty here.
         let replace_form = || format!(r#"{{"metadata":{},"spec":{spec},"resource_version":""}}"#, metadata());
         format!(
             concat!(
@@ -230,7 +230,7 @@ impl ServedObject {
         self.head(tenant).into_iter().flatten().chain([begin]).chain(whole).chain([r#","status_set":"#, status, "}"])
     }
 
-    /// The item of a list up to its `metadata`, each value behind its key.
+    /// The item of a list up to its `metadata`: keys and values.
     fn head<'t>(&'t self, tenant: &'t str) -> [[&'t str; 2]; 9] {
         [
             [r#"{"tenant":"#, tenant],

@@ -1,6 +1,6 @@
-//! Reads the spec of a request by the description of its kind, and makes the one that the service answers with: defaults
-//! are filled in, references are completed, secrets are taken out, everything unset is there with its zero value, and of
-//! an exclusive group only the chosen option is there.
+//! Reads the spec of a request by the description of its kind, and makes the spec of the answer: defaults are filled
+//! in, references are completed, secrets are removed, unset fields have their zero value, and an exclusive group
+//! contains only the chosen option.
 
 use std::collections::BTreeMap;
 
@@ -20,34 +20,34 @@ use crate::sandbox::timestamp::written;
 
 type Object = Map<String, Value>;
 
-/// Whether a spec is for a new object or for one that is there.
+/// Whether a spec is for a new or an existing object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     Create,
     Replace,
 }
 
-/// What a service does with a spec that is not in the data: as a scenario asks for.
+/// Deviations from the description in the handling of specs, as a scenario asks for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WriteMode {
     fill: Fill,
     secrets: Secrets,
-    /// Keys that the description does not have: kept, as by a service that is newer than the description.
+    /// Keys that the description lacks: kept if the service is newer than the description.
     unknown: Leftover,
-    /// Values that a replace leaves out: those at the top of the spec stay as they were where they are kept.
+    /// Values that a replace leaves out: if kept, those at the top of the spec stay unchanged.
     removed: Leftover,
 }
 
-/// Which open groups get their default.
+/// Which groups without a chosen option get their default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Fill {
     None,
-    /// Those that the data say.
+    /// The groups that the description marks.
     #[default]
     Known,
-    /// All that have one.
+    /// All groups with a default.
     Every,
 }
 
@@ -57,13 +57,13 @@ enum Fill {
 enum Secrets {
     #[default]
     Stripped,
-    /// As it was sent.
+    /// The secret as it was sent.
     Sent,
-    /// With another text.
+    /// The secret with another text.
     Sealed,
 }
 
-/// What becomes of something that the service usually drops.
+/// What happens to parts that the service usually drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Leftover {
@@ -72,7 +72,7 @@ enum Leftover {
     Kept,
 }
 
-/// The message with this id as the service writes it.
+/// The message with this id, in the order in which the service writes it.
 fn in_order(id: &'static str, message: Object) -> Result<Box<RawValue>, ErrorResponse> {
     raw_json(&Ordered::new(Described::of(kind::message(id)), &message.into()))
 }
@@ -83,14 +83,14 @@ impl Reader<'_> {
         in_order(kind.described.spec, self.message(kind.described.spec, spec, BodyPath::root("spec"))?)
     }
 
-    /// The spec of an object in which nothing is set but what is filled in.
+    /// The spec of an object in which only defaults are set.
     pub fn empty(&self, kind: &ObjectKind) -> Result<Box<RawValue>, ErrorResponse> {
-        // Where something is required there is a spec without it.
+        // If a field is required, the spec is made without it.
         self.read(kind, &json!({})).or_else(|_| in_order(kind.described.spec, without_choices(kind.described.spec)))
     }
 }
 
-/// Reads specs, each for the same request.
+/// Reads the specs of one request.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     pub verb: Verb,
@@ -100,12 +100,12 @@ pub struct Reader<'a> {
     pub mode: WriteMode,
 }
 
-/// A part of a field that has a value: itself, an item, an entry.
+/// A part of a field with a value: the field itself, an item, or an entry.
 #[derive(Clone, Copy)]
 struct Site<'a> {
     field: &'a Field,
     part: Part,
-    /// Whether nothing is said of a zero, because it means that the field is not set.
+    /// Whether zero is not checked, because it means that the field is unset.
     is_optional: bool,
     place: BodyPath<'a>,
 }
@@ -155,7 +155,7 @@ impl Reader<'_> {
         Ok(object)
     }
 
-    /// What the service writes in a list of messages that the request leaves out, from another list.
+    /// The content of a list of messages that the request leaves out and the service fills from another list.
     fn mirror(&self, field: &Field, object: &Object, place: BodyPath<'_>) -> Result<Option<Value>, ErrorResponse> {
         if !object.get(field.name).is_some_and(rule::is_zero) {
             return Ok(None);
@@ -167,7 +167,7 @@ impl Reader<'_> {
         self.field(field, &items.map(Value::from).collect(), place, true).map(Some)
     }
 
-    /// Whether the request has this field at all; another one is unknown to it.
+    /// Whether this request can contain this field; other fields are unknown to it.
     fn takes(&self, field: &Field) -> bool {
         !field.is(match self.verb {
             Verb::Create => Flag::ReplaceOnly,
@@ -175,7 +175,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The option of a group that the request chooses, or that is filled in.
+    /// The option of a group that the request chooses, or its default if that is filled in.
     fn choice<'v>(
         &self,
         group: &Group,
@@ -184,7 +184,7 @@ impl Reader<'_> {
     ) -> Result<Option<(&'static str, &'v Value)>, ErrorResponse> {
         let is_taken = |name: &&str| fields.iter().any(|field| field.name == *name && self.takes(field));
         let members = || group.members.iter().copied().filter(is_taken);
-        // The service accepts two options in the items of lists, and refuses them at the top.
+        // The service accepts two options of a group in items of lists, but refuses them elsewhere.
         let chosen = match sent.place.is_in_list() {
             true => members().filter_map(|name| Some((name, sent.find(name)?))).next_back(),
             false => sent.one_of(members())?,
@@ -200,11 +200,11 @@ impl Reader<'_> {
         }
     }
 
-    /// What an option has that is chosen without a value: of a message what becomes of an empty one. No rule applies to
-    /// another one.
+    /// The value of an option that is chosen without one: for a message, that of an empty message. Other types are not
+    /// checked.
     fn without_value(&self, field: &Field, above: BodyPath<'_>) -> Result<Value, ErrorResponse> {
         match &field.kind {
-            // What is filled beyond the data may lack anything.
+            // Groups that are filled only by the scenario may lack required fields.
             FieldKind::Message(id) if !field.is_list && self.mode.fill == Fill::Every => Ok(without_choices(id).into()),
             FieldKind::Message(_) if !field.is_list => self.field(field, &json!({}), above, false),
             _ => Ok(unset(field)),
@@ -229,7 +229,7 @@ impl Reader<'_> {
     ) -> Result<Value, ErrorResponse> {
         let place = above.field(field.name);
         let is_enumeration = !field.is_list && matches!(field.kind, FieldKind::Enum(_));
-        // What is required of a list or an enumeration is what its rules say of an empty list, or of the number 0.
+        // A required list or enumeration is checked by its rules even if it is empty or 0.
         let is_ruled = is_required(field) && self.takes(field) && (field.is_list || is_enumeration);
         let site = Site { field, part: Part::Value, is_optional: is_optional && !is_ruled, place };
         let read = if field.is_list {
@@ -274,18 +274,18 @@ impl Reader<'_> {
                     (_, true) => sent.integer::<i64>("a 64 bit integer")?.into(),
                     (_, false) => sent.integer::<u64>("an unsigned 64 bit integer")?.into(),
                 })?;
-                // JSON has no such numbers as those of 64 bits, so they are texts.
+                // JSON numbers cannot hold 64 bits, so these are texts.
                 Ok(if *bits == 32 { number } else { number.to_string().into() })
             }
             FieldKind::Float { bits } => {
                 let mut number = sent.double()?;
                 if *bits == 32 {
-                    // It has the digits of a single, no more.
+                    // Only the digits of single precision.
                     let single: Option<f32> = number.to_string().parse().ok();
                     number = single.and_then(|single| single.to_string().parse().ok()).unwrap_or(number);
                 }
                 let number = scalar(number.into())?;
-                // Without a fraction it is written without one.
+                // A number without a fraction is written as an integer.
                 let whole = number.as_f64().filter(|number| number.fract() == 0.0).map(|number| format!("{number:.0}"));
                 Ok(whole.and_then(|whole| whole.parse::<i64>().ok()).map_or(number, Value::from))
             }
@@ -294,7 +294,7 @@ impl Reader<'_> {
                 let text = sent.text()?;
                 match text.parse::<Timestamp>() {
                     Ok(time) => scalar(written(time).into()),
-                    // The last second of proto3 is later than any `Timestamp`.
+                    // The last second of proto3, which is later than any `Timestamp`.
                     Err(_) if text == "9999-12-31T23:59:59Z" => scalar(text.into()),
                     Err(_) => Err(place.wrong("a time of RFC 3339", &text)),
                 }
@@ -367,8 +367,8 @@ impl Reader<'_> {
     }
 }
 
-/// What a replaced object has: what the replace cannot say, or only the service writes, stays, and what cannot change
-/// must not.
+/// The spec of a replaced object: fields that a replace cannot set or that only the service writes stay, and an
+/// immutable field must not change.
 pub fn carried(
     kind: &ObjectKind,
     before: &RawValue,
@@ -413,24 +413,24 @@ fn carry(id: &str, before: &Object, spec: &mut Object, place: BodyPath<'_>) -> R
     }
 }
 
-/// Whether two values of a field differ, of which none is as good as a zero.
+/// Whether two values of a field differ; a missing value equals zero.
 fn differ(one: Option<&Value>, other: Option<&Value>) -> bool {
     let value = |value: Option<&Value>| value.filter(|value| !rule::is_zero(value)).cloned();
     value(one) != value(other)
 }
 
-/// The service requires nothing that it keeps for itself or has given up.
+/// Whether the service requires a field: never an internal or a deprecated one.
 fn is_required(field: &Field) -> bool {
     field.is(Flag::Required) && !field.is(Flag::Internal) && !field.is(Flag::Deprecated)
 }
 
-/// Texts and messages must be there; other fields only where a rule says so.
+/// Whether a field must be set: required texts, messages and timestamps; for other fields only their rules count.
 fn is_enforced(field: &Field) -> bool {
     let is_text_or_message = matches!(field.kind, FieldKind::Text | FieldKind::Message(_) | FieldKind::Timestamp);
     is_required(field) && !field.is_list && is_text_or_message
 }
 
-/// A word or a number of an enumeration.
+/// Reads a name or a number of an enumeration.
 fn enumerated(id: &str, value: &Value, site: Site<'_>) -> Result<Value, ErrorResponse> {
     let values = kind::values(id);
     let number = match value {
@@ -441,7 +441,7 @@ fn enumerated(id: &str, value: &Value, site: Site<'_>) -> Result<Value, ErrorRes
         }
         _ => Some(Sent { value, place: site.place }.integer::<i32>("the name of an enum value")?),
     };
-    // Only the number is kept, so of two names of one number the first is answered.
+    // Only the number is stored, so a number with two names is answered with the first one.
     let name = number.and_then(|number| values.iter().find(|(_, of)| *of == Some(number))).map(|(name, _)| *name);
     if number.is_some() && name.is_none() && site.field.rules.contains(&(site.part, kind::Rule::DefinedOnly)) {
         let rule = Rule::new("enum.defined_only", "true", "the number of an enum value");
@@ -453,7 +453,7 @@ fn enumerated(id: &str, value: &Value, site: Site<'_>) -> Result<Value, ErrorRes
     Ok(name.map_or_else(|| value.clone(), Value::from))
 }
 
-/// What a field has when it is not set.
+/// The value of an unset field.
 fn unset(field: &Field) -> Value {
     if field.is_list { json!([]) } else { zero(&field.kind) }
 }
@@ -474,7 +474,7 @@ fn zero(kind: &FieldKind) -> Value {
     }
 }
 
-/// A message in which nothing is set.
+/// A message without any set field.
 fn without_choices(id: &str) -> Object {
     let message = kind::message(id);
     let fields = message.fields.iter().filter(|field| message.group_of(field.name).is_none());
@@ -482,7 +482,7 @@ fn without_choices(id: &str) -> Object {
     shown.map(|field| (field.name.to_owned(), unset(field))).collect()
 }
 
-/// A secret as it is answered: that there is one, and nothing of it.
+/// A secret in an answer, which shows only that there is one.
 fn stripped(kind: &FieldKind, value: Value) -> Value {
     match (kind, value) {
         (_, Value::Null) => Value::Null,
@@ -495,7 +495,7 @@ fn stripped(kind: &FieldKind, value: Value) -> Value {
     }
 }
 
-/// A secret as a service answers it that seals it again: with other texts.
+/// A secret in an answer of a service that encrypts it again: with other texts.
 fn sealed(field: &Field, value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(|item| sealed(field, item)).collect(),

@@ -1,7 +1,6 @@
-//! The durable data of these areas: seeded into the store from a tenant file, and opened from it. A file
-//! that was seeded before and has not changed is seeded again without its DDoS events, sites, versions and
-//! endpoints, so that edits stay and an upgrade continues, while its security events, which no client can
-//! edit, get fresh times at each start.
+//! The durable data of these areas, seeded into the store from a tenant file. If the file was seeded before and has not
+//! changed, its DDoS events, sites, versions and endpoints are not seeded again, so that edits stay and an upgrade
+//! continues; its security events, which clients cannot edit, get new times at each start.
 
 use std::sync::Mutex;
 
@@ -26,11 +25,11 @@ const QUERIES: &str = "security_event_query";
 /// The most queries that are recorded; older ones are removed.
 const QUERIES_KEPT: u64 = 10_000;
 
-/// The areas of one tenant.
+/// The data of one tenant.
 #[derive(Debug)]
 pub struct Dataset {
     pub events: EventStore,
-    /// Changes whenever the positions of events mean other events.
+    /// Changes whenever the positions of events change.
     pub edition: u64,
     next_query: Mutex<u64>,
     /// Locked from the read of a DDoS event to its write.
@@ -47,33 +46,33 @@ struct DatasetMark {
 /// A security event query: the event that the operation declares to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedQuery {
-    /// When it was asked.
+    /// The time of the query.
     pub time: Timestamp,
-    /// The namespace it asked for.
+    /// Its namespace.
     pub namespace: String,
     /// The query, in the language of the service.
     pub query: String,
-    /// From when.
+    /// The start of its time window.
     pub start_time: Timestamp,
-    /// Until when.
+    /// The end of its time window.
     pub end_time: Timestamp,
-    /// Events that it matched.
+    /// How many events it matched.
     pub hits: u64,
 }
 
-/// Whether a tenant file is new to the store: it was not seeded last.
+/// Whether a tenant file is new to the store: another file, or none, was seeded last.
 pub fn is_new(store: &Store, tenant: &Tenant) -> Result<bool, StoreError> {
     let before: Option<DatasetMark> = store.one(TENANT, SEEDED)?;
     Ok(before.is_none_or(|mark| mark.digest != tenant.digest))
 }
 
-/// The name of the tenant whose file was seeded, where the file has one.
+/// The tenant's name in the file that was seeded, if it has one.
 pub fn tenant_name(store: &Store) -> Result<Option<String>, StoreError> {
     Ok(store.one::<DatasetMark>(TENANT, SEEDED)?.and_then(|mark| mark.name))
 }
 
-/// Queues the data of a tenant file without its endpoints; `name` is the tenant's. It can be opened once
-/// the ticket is durable.
+/// Queues the data of a tenant file without its endpoints; `name` is the tenant's name. The data can be opened once the
+/// ticket is durable.
 pub fn seed(store: &Store, tenant: &Tenant, name: &str) -> Result<Ticket, StoreError> {
     let mut batch = Batch::default();
     if is_new(store, tenant)? {

@@ -1,6 +1,6 @@
-//! DDoS events: the record of an attack on a routed network and of its mitigation. The list has the
-//! events that overlap the requested time; an edit changes name, description, end time and attachments.
-//! An empty or absent value leaves the old one, because the service's message cannot distinguish the two.
+//! DDoS events: the record of an attack on a routed network and of its mitigation. A list contains the events that
+//! overlap the requested time; an edit changes name, description, end time and attachments. An empty or absent value
+//! keeps the old one, because the service's message cannot distinguish the two.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::de::{Deserializer, Error as _};
@@ -15,7 +15,7 @@ use crate::sandbox::timestamp;
 /// How far back a list without a start reaches.
 const DEFAULT_REACH: SignedDuration = SignedDuration::from_hours(3 * 24);
 
-/// An event, as it is stored and answered, and as the tenant file writes it.
+/// An event, as it is stored, answered, and written in the tenant file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DdosEvent {
@@ -57,7 +57,7 @@ pub struct Attachment {
     pub gos_name: String,
     #[serde(default)]
     pub gos_version: String,
-    /// A number in a string, as every integer of 64 bits.
+    /// A number as a string, like every integer of 64 bits.
     #[serde(default = "zero", deserialize_with = "digits")]
     pub size_bytes: String,
     #[serde(default, deserialize_with = "time::optional", serialize_with = "timestamp::serialize_optional")]
@@ -79,7 +79,7 @@ fn attachment_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
     if TYPES.contains(&text.as_str()) { Ok(text) } else { Err(D::Error::unknown_variant(&text, TYPES)) }
 }
 
-/// A tenant file writes the number itself.
+/// A tenant file contains a plain number.
 fn digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::String(text) if text.parse::<i64>().is_ok() => Ok(text),
@@ -103,7 +103,7 @@ impl Attachment {
     fn read(message: &Sent<'_>) -> Result<Self, ErrorResponse> {
         let number = message.at("attachment_type").choice(TYPES)?;
         let named = usize::try_from(number).ok().and_then(|number| TYPES.get(number));
-        // The event is stored by names.
+        // Types are stored by name.
         let nameless = || message.place.field("attachment_type").wrong(TYPES.join(", "), number);
         Ok(Self {
             attachment_id: message.at("attachment_id").text()?,
@@ -118,7 +118,7 @@ impl Attachment {
     }
 }
 
-/// A time of a message, where it is set.
+/// A time of a message, if it is set.
 fn time_of(message: &Sent<'_>, name: &str) -> Result<Option<Timestamp>, ErrorResponse> {
     let text = message.at(name).text()?;
     if text.is_empty() {
@@ -128,8 +128,8 @@ fn time_of(message: &Sent<'_>, name: &str) -> Result<Option<Timestamp>, ErrorRes
     text.parse().map(Some).map_err(unreadable)
 }
 
-/// The events that overlap the time and have the ids of a list's request, latest first; a `field` of it that is an empty
-/// text excludes none.
+/// The events that match the time and the ids of a list request, latest first; an empty `field` of the request excludes
+/// nothing.
 pub fn select(
     mut events: Vec<DdosEvent>,
     field: impl Fn(&str) -> Result<String, ErrorResponse>,
@@ -149,7 +149,7 @@ pub fn select(
     Ok(events)
 }
 
-/// The event after the edit in the body of a request; what is empty is not edited.
+/// The event after the edit in the body of a request; empty fields are not edited.
 pub fn edited(event: DdosEvent, message: &Sent<'_>) -> Result<DdosEvent, ErrorResponse> {
     message.at("namespace").text()?;
     message.at("event_id").text()?;

@@ -16,7 +16,7 @@ use crate::sandbox::{SandboxState, Shared};
 
 type ItemPath = Path<(String, String)>;
 
-/// The list with its filters as query parameters, as the uniform layout has it; with an `event_id`, that event.
+/// The list with its filters as query parameters (uniform layout); with an `event_id`, that event.
 pub async fn list_by_parameters(service: Shared, Path(namespace): Path<String>, RawQuery(query): RawQuery) -> Answer {
     let parameter = |name: &str| parameter(query.as_deref(), name);
     match parameter("event_id") {
@@ -25,7 +25,7 @@ pub async fn list_by_parameters(service: Shared, Path(namespace): Path<String>, 
     }
 }
 
-/// The list with its filters in the body, as the published layout has it.
+/// The list with its filters in the body (published layout).
 pub async fn list_by_body(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
     message::read(&body, |message| {
         message.at("namespace").text()?;
@@ -38,12 +38,12 @@ pub async fn show(State(service): Shared, Path((namespace, id)): ItemPath) -> An
     Ok(ok(&json!({"event": event(&service, &namespace, &id)?})))
 }
 
-/// The attachments of one event, in the shape that they have inside the event.
+/// The attachments of one event, in the same form as in the event.
 pub async fn attachments(State(service): Shared, Path((namespace, id)): ItemPath) -> Answer {
     Ok(ok(&json!({"attachments": event(&service, &namespace, &id)?.attachments})))
 }
 
-/// Changes one event and answers it.
+/// Changes one event and returns it.
 pub async fn edit(State(service): Shared, Path((namespace, id)): ItemPath, body: Bytes) -> Answer {
     // Locked until the edit is on disk, so that the next one reads it.
     let _editing = service.query.editing.lock().await;
@@ -55,8 +55,8 @@ pub async fn edit(State(service): Shared, Path((namespace, id)): ItemPath, body:
     Ok(response)
 }
 
-/// The versions that a site with the current ones can be upgraded to, in the order of the tenant file;
-/// an empty text is a version that was not given.
+/// The versions to which a site with the current ones can be upgraded, in the order of the tenant file; an empty text
+/// means that a version was not given.
 pub async fn versions(State(service): Shared, RawQuery(query): RawQuery) -> Answer {
     let [os, software] = ["current_os_version", "current_sw_version"].map(|name| parameter(query.as_deref(), name));
     let mut versions: Vec<Version> = service.store.all(dataset::VERSIONS)?;
@@ -64,13 +64,13 @@ pub async fn versions(State(service): Shared, RawQuery(query): RawQuery) -> Answ
     Ok(ok(&json!({"sw_versions": versions.iter().map(|version| &version.version).collect::<Vec<_>>()})))
 }
 
-/// One version in the shape of the list, or 404.
+/// One version in the form of the list, or 404.
 pub async fn version(State(service): Shared, Path((_, name)): ItemPath) -> Answer {
     let known = service.store.all::<Version>(dataset::VERSIONS)?.iter().any(|version| version.version == name);
     if known { Ok(ok(&json!({"sw_versions": [name]}))) } else { Err(absent(&format!("software version {name}"))) }
 }
 
-/// The upgrade status of a site now.
+/// The current upgrade status of a site.
 pub async fn upgrade_status(State(service): Shared, Path((namespace, name)): ItemPath) -> Answer {
     let site: Option<Site> = service.store.one(dataset::SITES, &format!("{namespace}/{name}"))?;
     let site = site.ok_or_else(|| absent(&format!("site {namespace}/{name}")))?;
@@ -88,7 +88,7 @@ fn event(service: &SandboxState, namespace: &str, id: &str) -> Result<ddos::Ddos
     service.store.one(dataset::DDOS_EVENTS, id)?.ok_or_else(|| absent(&format!("event {id}")))
 }
 
-/// The schemas of each of these requests support this namespace only.
+/// The schemas of these requests support only this namespace.
 fn only_system(namespace: &str) -> Result<(), ErrorResponse> {
     if namespace == WHOLE_TENANT {
         return Ok(());

@@ -1,15 +1,15 @@
-//! The areas beside the endpoints: security events, DDoS events, software versions and the upgrade
-//! status of sites, in both path layouts, filled from a tenant file.
+//! The areas besides objects: security events, DDoS events, software versions and the upgrade status of sites, in both
+//! path layouts, filled from a tenant file.
 //!
-//! What the reference leaves open and the sandbox decides (`docs/interface.md` repeats it):
+//! Decisions of the sandbox that the reference leaves open (`docs/interface.md` repeats them):
 //! - In the uniform layout `POST …/events` is the security event query, and a body with a `scroll_id`
 //!   asks for the next batch; `GET …/events` is the DDoS list with its filters as query parameters,
 //!   `GET` and `PUT …/events/{event_id}` show and edit one.
-//! - DDoS events are in namespace `system` only; another namespace is 400, as the schemas say.
-//! - `GET …/upgradable_sw_versions/{version}` answers a known version in the shape of the list.
+//! - DDoS events are only in namespace `system`; another namespace is 400, according to the schemas.
+//! - `GET …/upgradable_sw_versions/{version}` returns a known version in the form of the list.
 //! - The other examples of the reference's section 4.6 (`POST` and `DELETE` on versions and statuses,
 //!   `DELETE` on events, `POST` on one event, the list of statuses) name no operation: 501, code 12.
-//! - A current version that is not given excludes nothing.
+//! - A current version that is not given does not exclude anything.
 
 mod dataset;
 mod ddos;

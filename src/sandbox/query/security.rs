@@ -1,9 +1,8 @@
-//! The security event query and its scroll. As in the service, only the times, the query and the
-//! aggregations have rules: a limit above 500 means 500, and events are sorted by their time whatever
-//! `sort_by` is. A backwards time range is 400, an expired scroll id is 404 with code 5 (like a search that
-//! the engine behind the service no longer has), a malformed one 400. The operation declares that it
-//! creates an event: every query, though no scroll of one, leaves a durable record, which
-//! `GET /sandbox/queries` lists.
+//! The security event query and its scroll. As in the service, only the times, the query and the aggregations are
+//! checked: a limit above 500 means 500, and events are always sorted by time, whatever `sort_by` is. A reversed time
+//! range is 400, an expired scroll id is 404 with code 5 (like a search that the engine behind the service has
+//! dropped), a malformed one 400. The operation declares that it creates an event: every query, but not its scrolls,
+//! leaves a durable record, which `GET /sandbox/queries` lists.
 
 use std::sync::Arc;
 
@@ -24,10 +23,10 @@ use crate::sandbox::message::{Sent, read};
 use crate::sandbox::parameter::parameter;
 use crate::sandbox::{SandboxState, Shared};
 
-/// Events of one answer, at most and by default.
+/// The most events of one answer, and the default.
 const LIMIT: u64 = 500;
 
-/// The request of a query, or of the next batch of one.
+/// The request of a query or of its next batch.
 #[derive(Debug)]
 struct QueryRequest {
     query: String,
@@ -38,7 +37,7 @@ struct QueryRequest {
     scroll_id: Option<String>,
     order: Order,
     aggs: Map<String, Value>,
-    /// Of `sort_values`: the last event of the batch before.
+    /// From `sort_values`: the last event of the previous batch.
     last_doc_id: String,
 }
 
@@ -125,15 +124,15 @@ impl QueryRequest {
     }
 }
 
-/// The answer to a query.
+/// What a query asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Events,
     Aggregations,
 }
 
-/// `POST …/events` of the uniform layout, where the same path also continues a scroll: a body with a
-/// `scroll_id` is the request of its next batch.
+/// `POST …/events` of the uniform layout, which also continues a scroll: a body with a `scroll_id` asks for its next
+/// batch.
 pub async fn query_or_scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
     match read(&body, QueryRequest::read)? {
         QueryRequest { scroll_id: Some(id), .. } => next(service, namespace, id).await,
@@ -146,7 +145,7 @@ pub async fn query(State(service): Shared, Path(namespace): Path<String>, body: 
     first(service, namespace, read(&body, QueryRequest::read)?, Wanted::Events).await
 }
 
-/// Aggregations alone, without events.
+/// Only aggregations, without events.
 pub async fn aggregate(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
     first(service, namespace, read(&body, QueryRequest::read)?, Wanted::Aggregations).await
 }
@@ -165,7 +164,7 @@ pub async fn scroll_by_parameter(
     next(service, namespace, parameter(query.as_deref(), "scroll_id")).await
 }
 
-/// The query of all namespaces, whose path has `system` and no other.
+/// The query over all namespaces, whose path must contain `system`.
 pub async fn query_all(service: Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
     only_whole(&namespace)?;
     query(service, Path(namespace), body).await
@@ -210,7 +209,7 @@ async fn next(service: Arc<SandboxState>, namespace: String, id: String) -> Answ
     Ok(ok(&found.map_err(|_| ErrorResponse::internal("the search failed"))?))
 }
 
-/// The body with the next events of a scroll; its id contains what is left after them.
+/// The body with the next events of a scroll; its id contains the remaining positions.
 fn batch(dataset: &Dataset, filter: &SearchFilter<'_>, mut scroll: Scroll, scrolls: bool, aggregated: &Value) -> Value {
     let size = scroll.remaining.min(scroll.limit);
     let mut events = Vec::new();

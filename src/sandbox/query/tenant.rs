@@ -1,7 +1,7 @@
-//! The tenant file, which fills a sandbox. A YAML document with `kind: tenant` lists namespaces, sites and
-//! their upgrades, software versions, DDoS events, security events (written out or as a recipe for many)
-//! and endpoints. Relative times such as `-2h` are resolved when the file is read, so that a new sandbox
-//! has recent events. An unknown field anywhere is an error.
+//! The tenant file, which fills a sandbox: a YAML document with `kind: tenant` that lists namespaces, sites and their
+//! upgrades, software versions, DDoS events, security events (written out or as a recipe for many) and endpoints.
+//! Relative times such as `-2h` are resolved when the file is read, so that a new sandbox has recent events. Unknown
+//! fields are errors.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -29,9 +29,9 @@ pub struct Tenant {
     pub(super) read_at: Timestamp,
     #[expect(dead_code, reason = "its one value is checked when the file is read")]
     kind: Kind,
-    /// The tenant's name in objects, where the file has one.
+    /// The tenant's name in objects, if the file has one.
     pub name: Option<String>,
-    /// The namespaces of the tenant, beside `system`, `shared` and `default`.
+    /// The namespaces of the tenant besides `system`, `shared` and `default`.
     #[serde(default)]
     pub namespaces: Vec<String>,
     #[serde(default)]
@@ -42,7 +42,7 @@ pub struct Tenant {
     pub(super) ddos_events: Vec<ddos::DdosEvent>,
     #[serde(default, rename = "security_events")]
     written_events: Vec<SecurityEvents>,
-    /// As written in the file and as generated, in the order of time.
+    /// Events that are written in the file and generated ones, ordered by time.
     #[serde(skip)]
     pub(super) security_events: Vec<SecurityEvent>,
     /// The endpoints of the tenant at the start.
@@ -56,7 +56,7 @@ enum Kind {
     Tenant,
 }
 
-/// One event as it is, or the recipe of many: exactly one of `event` and `generate`.
+/// One complete event, or the recipe for many: exactly one of `event` and `generate`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SecurityEvents {
@@ -67,7 +67,7 @@ struct SecurityEvents {
     generate: Option<Recipe>,
 }
 
-/// Everything that is wrong with a file of the right shape, each with the path of its field.
+/// All errors of a file of the right shape, each with the path of its field.
 #[derive(Default)]
 struct Problems(Vec<String>);
 
@@ -75,7 +75,7 @@ impl Tenant {
     /// Reads a tenant file; relative times are relative to `now`.
     ///
     /// # Errors
-    /// The first fault of the shape with its line, or else every rule that is broken.
+    /// The first error of the shape with its line, or else every broken rule.
     pub fn read(text: &str, now: Timestamp) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut tenant: Self = time::relative_to(now, || serde_yaml::from_str(text))
@@ -90,7 +90,7 @@ impl Tenant {
         }
     }
 
-    /// Fills in what follows from other fields, and checks the rules.
+    /// Fills in fields that follow from others, and checks the rules.
     fn complete(&mut self) -> Problems {
         let mut problems = Problems::default();
         problems.unique("namespaces", self.namespaces.iter());

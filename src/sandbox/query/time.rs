@@ -1,6 +1,6 @@
-//! Times of these areas. A query has a time window of texts, RFC 3339 or unix seconds: a missing end
-//! follows from the other one, and without both it is the last ten minutes. A tenant file may write
-//! times relative to the time of reading: `now`, `-2h`, `+10m`, `-1d12h`.
+//! Times of these areas. The time window of a query is given as texts, RFC 3339 or Unix seconds: a missing end follows
+//! from the other one, and without both it is the last ten minutes. A tenant file may contain times relative to the
+//! time of reading: `now`, `-2h`, `+10m`, `-1d12h`.
 
 use std::cell::Cell;
 
@@ -23,9 +23,8 @@ pub struct TimeWindow {
 }
 
 impl TimeWindow {
-    /// The window between two texts, the empty text being a missing one: a missing start is ten
-    /// minutes before the end, a missing end ten minutes after the start, and of a missing pair the
-    /// end is `now`.
+    /// The window between two texts, of which an empty one is missing: a missing start is ten minutes before the end, a
+    /// missing end ten minutes after the start, and if both are missing the end is `now`.
     pub fn between(start: &str, end: &str, now: Timestamp) -> Result<Self, ErrorResponse> {
         let start = time_of("start_time", start)?;
         let end = time_of("end_time", end)?;
@@ -70,7 +69,7 @@ fn time_of(field: &'static str, text: &str) -> Result<Option<Timestamp>, ErrorRe
 
 /// `time` moved by `by`, within the range of a timestamp.
 pub fn shifted(time: Timestamp, by: SignedDuration) -> Timestamp {
-    // The saturating form only refuses spans with calendar units, and a duration has none.
+    // `saturating_add` fails only for spans with calendar units, which a duration never has.
     time.saturating_add(by).unwrap_or(time)
 }
 
@@ -102,7 +101,7 @@ thread_local! {
     static NOW: Cell<Option<Timestamp>> = const { Cell::new(None) };
 }
 
-/// Runs `read`, for which relative times are relative to `now`.
+/// Runs `read` with relative times resolved against `now`.
 pub fn relative_to<T>(now: Timestamp, read: impl FnOnce() -> T) -> T {
     NOW.set(Some(now));
     let read = read();

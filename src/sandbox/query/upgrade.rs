@@ -1,7 +1,7 @@
-//! The upgrade status of a site. An upgrade advances as time passes: the answer is a function of the
-//! site's definition and the time, so that a client can watch it and a restart changes nothing. The stages and their steps
-//! are data, in `upgrade.yaml`; each step has a part of the time, from which its status follows. A site without an upgrade
-//! has the status `UNKNOWN`, the first value of the enum.
+//! The upgrade status of a site. An upgrade advances with time: the answer is a function of the site's definition and
+//! the time, so that a client can watch it and a restart changes nothing. The stages and their steps are data, in
+//! `upgrade.yaml`; each step has a share of the time, from which its status follows. A site without an upgrade has the
+//! status `UNKNOWN`, the first value of the enum.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -17,12 +17,12 @@ use crate::sandbox::timestamp::written;
 /// How much of its stage an upgrade has done when it fails.
 const FAILS_AT: f64 = 0.6;
 
-/// The stages with all that they do, of any upgrade at any time.
+/// The stages with all their steps, as a template for every upgrade.
 static STAGES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     serde_yaml::from_str(include_str!("upgrade.yaml")).expect("the file is a part of the program, and a test reads it")
 });
 
-/// The lists of what something does, one item after another.
+/// The lists of the steps of an item, which are done in order.
 const LISTS: [&str; 4] = ["results", "applications", "objects", "conditions"];
 
 const SCHEDULED: &str = "SCHEDULED";
@@ -31,7 +31,7 @@ const COMPLETED: &str = "COMPLETED";
 const FAILED: &str = "FAILED";
 const SKIPPED: &str = "SKIPPED";
 
-/// A site of the tenant, as it is stored and as the tenant file writes it.
+/// A site of the tenant, as it is stored and written in the tenant file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Site {
@@ -56,7 +56,7 @@ fn system() -> String {
 #[serde(deny_unknown_fields)]
 pub struct Upgrade {
     pub to: String,
-    /// Without a new operating system that stage is skipped.
+    /// Without a new operating system its stage is skipped.
     pub to_os: Option<String>,
     #[serde(deserialize_with = "time::required")]
     pub started: Timestamp,
@@ -99,7 +99,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// In their order, with the name and the share of the duration, before a skipped stage is taken out.
+    /// The stages in order, with the name and the share of the duration, before a skipped stage is removed.
     const ALL: [(Self, &str, f64); 5] = [
         (Self::ImageDownload, "image_download", 0.20),
         (Self::OsSetup, "os_setup", 0.25),
@@ -110,7 +110,7 @@ impl Stage {
 }
 
 impl Upgrade {
-    /// The part of the whole that a stage takes; an empty one is skipped.
+    /// The part of the whole upgrade that a stage takes; an empty part means skipped.
     fn part(&self, stage: Stage) -> Range<f64> {
         let is_done = |stage: Stage| stage != Stage::OsSetup || self.to_os.is_some();
         let shares = Stage::ALL.map(|(stage, _, share)| if is_done(stage) { share } else { 0.0 });
@@ -186,7 +186,7 @@ fn for_each_node(results: &mut Vec<Value>, nodes: &[String]) {
 struct Reached<'a> {
     /// The share of the whole that is done; below 0 before the start.
     done: f64,
-    /// Why it goes no further.
+    /// Why it stopped.
     failure: Option<&'a str>,
 }
 
@@ -203,7 +203,7 @@ impl<'a> Reached<'a> {
         Self { done, failure: None }
     }
 
-    /// The status of what is done in this part of the whole.
+    /// The status of a step in this part of the whole upgrade.
     fn status(&self, part: &Range<f64>) -> &'static str {
         if self.done < part.start {
             SCHEDULED
@@ -220,8 +220,8 @@ impl<'a> Reached<'a> {
         self.failure.filter(|_| status == FAILED).unwrap_or_default()
     }
 
-    /// Fills in what depends on the time in something that is done in this part of the whole. What it does takes as long
-    /// as it has steps.
+    /// Fills in the time-dependent fields of an item in this part of the whole upgrade. The time of a step depends on
+    /// how many steps it contains.
     fn fill(&self, item: &mut Value, part: &Range<f64>) {
         let all = steps(item) as f64;
         let mut before = 0;
@@ -232,7 +232,7 @@ impl<'a> Reached<'a> {
                 self.fill(item, &(between(part, before as f64 / all)..between(part, end as f64 / all)));
                 before = end;
             }
-            // A check that is not made yet has no text.
+            // A check that was not made yet has no text.
             items.retain(|item| !item.is_null());
         }
         let status = self.status(part);
@@ -265,7 +265,7 @@ fn between(part: &Range<f64>, share: f64) -> f64 {
     part.start * (1.0 - share) + part.end * share
 }
 
-/// The steps that something consists of; what does nothing else is one.
+/// The number of steps in an item; an item without lists is one step.
 fn steps(item: &Value) -> usize {
     let items = LISTS.iter().filter_map(|list| item.get(list)?.as_array()).flatten();
     items.map(steps).sum::<usize>().max(1)

@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Version {
     pub version: String,
-    /// The operating system that it needs at least.
+    /// The oldest operating system that it runs on.
     pub os_at_least: Option<String>,
-    /// The last operating system that it runs on.
+    /// The newest operating system that it runs on.
     pub os_at_most: Option<String>,
-    /// The software that an upgrade has to start from at least.
+    /// The oldest software from which an upgrade can start.
     pub sw_at_least: Option<String>,
 }
 
 impl Version {
-    /// Whether a site with these versions can be upgraded to this one. An empty text is a version
-    /// that the caller did not give and that therefore excludes nothing.
+    /// Whether a site with these versions can be upgraded to this one. An empty text is a version that the caller did
+    /// not give, which excludes nothing.
     pub fn follows(&self, os: &str, software: &str) -> bool {
         let within = |given: &str, bound: Option<&String>, beyond: Ordering| {
             given.is_empty() || bound.is_none_or(|bound| compare(given, bound) != beyond)
@@ -32,13 +32,12 @@ impl Version {
     }
 }
 
-/// Compares the runs of digits as numbers and what is between them as text.
+/// Compares runs of digits as numbers and the rest as text.
 pub fn compare(one: &str, other: &str) -> Ordering {
     parts(one).cmp(parts(other))
 }
 
-/// A number is its digits without leading zeros, the longer one being greater, so that no number is
-/// too large.
+/// A number is its digits without leading zeros, compared by length first, so that no number is too large.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Part<'a> {
     Text(&'a str),

@@ -1,6 +1,6 @@
-//! Aggregations over all events that a query matches: of the service's kinds fields, dates and
-//! cardinality. A field bucket has `key` and `count`, one of a date `time` in milliseconds: from the start of the
-//! query on, one bucket a step. The answer says which step that was, and it may be larger than the one that was asked for.
+//! Aggregations over all events that a query matches: by field, by date, and cardinality. A bucket of a field has `key`
+//! and `count`, a bucket of a date has `time` in milliseconds: one bucket per step from the start of the query. The
+//! answer contains the step, which may be larger than the requested one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -15,10 +15,10 @@ use crate::sandbox::query::time::{self, TimeWindow};
 /// Buckets of a field aggregation without `topk`.
 const DEFAULT_TOP: usize = 10;
 
-/// Steps that one date aggregation may have: the step grows until a query has no more.
+/// The most steps of a date aggregation: the step grows until the query has no more steps than this.
 const DATES: i64 = 1_000;
 
-/// The fields that events are aggregated by, and where in an event each is found.
+/// The fields by which events are aggregated, and the path of each in an event.
 static FIELDS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     serde_yaml::from_str(include_str!("fields.yaml")).expect("the file is a part of the program, and a test reads it")
 });
@@ -40,7 +40,7 @@ enum Aggregation {
         path: String,
         counts: HashMap<String, u64>,
     },
-    /// Milliseconds, and counts by the number of the step.
+    /// Times in milliseconds, and counts by the number of the step.
     Date {
         from: i64,
         step: i64,
@@ -52,8 +52,7 @@ impl Aggregations {
     /// Reads `aggs` of a request over `window`.
     ///
     /// # Errors
-    /// 400 for a field or kind that the service does not know, 501 for a kind that the sandbox does not
-    /// support.
+    /// 400 for a field or kind that the service does not know, 501 for a kind that the sandbox does not support.
     pub fn read(aggs: &Map<String, Value>, window: TimeWindow) -> Result<Self, ErrorResponse> {
         let named = aggs
             .iter()
@@ -120,7 +119,7 @@ impl Aggregation {
                     .filter(|step| *step > 0)
                     .ok_or_else(|| invalid(format!("`step` is `{text}`, expected such as `30s`, `5m`, `1h`, `1d`")))?;
                 let seconds = window.to.as_second() - window.from.as_second();
-                // A multiple of what was asked for.
+                // A multiple of the requested step.
                 let step = step * (seconds / step / DATES + 1);
                 Ok(Self::Date { from: window.from.as_millisecond(), step: step * 1_000, counts: BTreeMap::new() })
             }
@@ -155,7 +154,7 @@ impl Aggregation {
     }
 }
 
-/// A step as a request has it, in its largest unit.
+/// A step in the form of a request, in its largest unit.
 fn written(seconds: i64) -> String {
     let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
     let (length, unit) = units.into_iter().find(|(length, _)| seconds % length == 0).unwrap_or((1, 's'));

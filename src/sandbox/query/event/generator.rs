@@ -1,6 +1,6 @@
-//! Many security events from a few: those of `samples.jsonl`, again and again at other times, each time of other clients.
-//! The last of them are a burst of attacks. A recipe gives the same events each time; they are written to the store like
-//! events of the tenant file. Names, addresses and systems in them are made up or reserved for documentation.
+//! Makes many security events from a few samples (`samples.jsonl`), at other times and with other clients. The last
+//! samples are a burst of attacks. A recipe always makes the same events; they are stored like events of the tenant
+//! file. All names, addresses and systems in them are invented or reserved for documentation.
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shares of small positive numbers")]
 
@@ -12,19 +12,19 @@ use serde_json::{Map, Value};
 use super::store::SecurityEvent;
 use crate::sandbox::query::time;
 
-/// The most events that one recipe may ask for: all of them are kept in memory.
+/// The most events of one recipe: all of them are in memory.
 pub const MOST_EVENTS: u64 = 20_000;
 
-/// Events of `{namespace}`, without what is different each time.
+/// Events of `{namespace}`, without the parts that differ each time.
 const SAMPLES: &str = include_str!("samples.jsonl");
 
 /// Clients of a sample; a few of them send most of the requests.
 const CLIENTS: f64 = 25.0;
 
-/// How many of the samples, from the last, happen in the burst.
+/// How many of the last samples are part of the burst.
 const BURST_SAMPLES: usize = 8;
 
-/// The part of the time span that the burst takes, in its second half: a reader looks at the latest events first.
+/// The start and length of the burst, as shares of the time span: late, because users read the latest events first.
 const BURST: (f64, f64) = (0.7, 1.0 / 48.0);
 
 /// What the events are made from.
@@ -37,13 +37,13 @@ pub struct Recipe {
     pub from: Timestamp,
     #[serde(default = "time::now", deserialize_with = "time::required")]
     pub to: Timestamp,
-    /// At least one; in a tenant file none means all.
+    /// At least one; an empty list in a tenant file means all.
     #[serde(default)]
     pub namespaces: Vec<String>,
 }
 
 impl Recipe {
-    /// The events, in the order of time.
+    /// The events, ordered by time.
     pub fn events(&self) -> Vec<SecurityEvent> {
         let mut rng = Rng::with_seed(self.seed);
         let samples: Vec<Vec<Map<String, Value>>> = self.namespaces.iter().map(|name| samples(name)).collect();
@@ -74,7 +74,7 @@ fn samples(namespace: &str) -> Vec<Map<String, Value>> {
     events.expect("the file is a part of the program, and a test reads it")
 }
 
-/// A sample with what is different each time: its ids, its client, and for the behaviour of a user the five minutes.
+/// A sample with new ids, a new client, and for user behaviour a new period of five minutes.
 fn again(sample: &Map<String, Value>, number: usize, time: Timestamp, rng: &mut Rng) -> Map<String, Value> {
     let mut event = sample.clone();
     let mut set = |field: &str, value: Value| event.insert(field.to_owned(), value);

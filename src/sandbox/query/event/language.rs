@@ -1,17 +1,16 @@
-//! The event query language: `{name op "value", …}` with the operators `=`, `!=`, `=~`, `!~`, where a
-//! comma means AND and `{}` means every event. The braces may be left out, and `query=` may be in front,
-//! as clients of the service write it. Names may be dotted to reach into nested fields.
-//! A regular expression has to match the whole value, as in Prometheus, whose syntax this is; nothing
-//! public says whether the vendor anchors. An event that lacks the named field matches no matcher,
-//! not even a negative one, because a wrong name is known to give zero hits and no error.
+//! The event query language: `{name op "value", …}` with the operators `=`, `!=`, `=~`, `!~`, where a comma means AND
+//! and `{}` means every event. Braces may be omitted, and `query=` may come first, as clients of the service write it.
+//! Dotted names reach into nested fields. A regular expression has to match the whole value, as in Prometheus, whose
+//! syntax this is; public sources do not say whether the vendor anchors. An event that lacks the named field never
+//! matches, not even with a negative operator, because a wrong name is known to give zero hits and no error.
 
 use regex::Regex;
 use serde_json::Value;
 
-/// Bytes that one compiled regular expression may take.
+/// The most bytes of a compiled regular expression.
 const REGEX_SIZE: usize = 1 << 20;
 
-/// What a value is compared with; the regular expression is anchored at both ends.
+/// The pattern for a value; a regular expression is anchored at both ends.
 #[derive(Clone, Debug)]
 enum Pattern {
     Text(String),
@@ -36,7 +35,7 @@ pub struct Query {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed query at position {position}: {problem}")]
 pub struct QueryError {
-    /// Characters before the fault, plus one.
+    /// The position of the error in characters, from 1.
     pub position: usize,
     pub problem: String,
 }
@@ -45,7 +44,7 @@ impl Query {
     /// Reads a query; the empty text is `{}`, because the field is optional.
     ///
     /// # Errors
-    /// `QueryError` with the place of the first fault.
+    /// `QueryError` with the position of the first error.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         let mut reader = Reader { text, at: 0 };
         reader.skip_blanks();
@@ -88,8 +87,8 @@ impl Matcher {
     }
 }
 
-/// Calls `look` with every scalar at the dotted `name` of `value`, as text: numbers and booleans as
-/// JSON writes them, each element of an array, nothing for null and for objects.
+/// Calls `look` with every scalar at the dotted `name` of `value`, as text: numbers and booleans as in JSON, each
+/// element of an array; nulls and objects are skipped.
 pub fn texts(value: &Value, name: &str, look: &mut dyn FnMut(&str)) {
     match value {
         Value::Array(elements) => elements.iter().for_each(|element| texts(element, name, look)),
@@ -235,7 +234,7 @@ impl<'a> Reader<'a> {
                     Some((_, 'n')) => value.push('\n'),
                     Some((_, 't')) => value.push('\t'),
                     Some((_, 'r')) => value.push('\r'),
-                    // A regular expression such as `\d` is mostly written with one backslash.
+                    // A regular expression such as `\d` is usually written with one backslash.
                     Some((_, other)) => value.extend(['\\', other]),
                     None => break,
                 },
@@ -246,7 +245,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Compiles alone first: `^a|b$` and `a)|(?:b` would both get around anchors that were put on blindly.
+/// Compiles the pattern alone first: `^a|b$` and `a)|(?:b` would escape anchors that are added blindly.
 fn anchored(pattern: &str) -> Result<Regex, String> {
     let compile = |pattern: &str| {
         regex::RegexBuilder::new(pattern)
@@ -258,7 +257,7 @@ fn anchored(pattern: &str) -> Result<Regex, String> {
     compile(&format!("^(?:{pattern})$"))
 }
 
-/// The last line of the library's message, which says what is wrong without drawing it.
+/// The last line of the library's message, which names the problem without drawing it.
 fn one_line(message: &str) -> &str {
     let last = message.lines().last().unwrap_or(message);
     last.trim().trim_start_matches("error: ")

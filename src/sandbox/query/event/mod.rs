@@ -1,5 +1,4 @@
-//! Security events: the query language, the generator, the store of events with its search, and what
-//! is counted over a search.
+//! Security events: the query language, the generator, the store of events with its search, and counts over a search.
 
 pub mod aggregate;
 pub mod generator;

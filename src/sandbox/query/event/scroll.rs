@@ -1,7 +1,6 @@
-//! The scroll id. It contains everything that the next batch needs (the search, what is left of it, the
-//! time of the answer), so the sandbox stores nothing between two batches, an id still works after a
-//! restart, and the same id always gives the same batch. Every answer has a new id, valid for two
-//! minutes.
+//! The scroll id. It contains everything that the next batch needs (the search, its remaining positions, the time of
+//! the answer), so that the sandbox stores nothing between two batches, an id still works after a restart, and the same
+//! id always gives the same batch. Every answer has a new id, valid for two minutes.
 
 use std::ops::Range;
 
@@ -16,7 +15,7 @@ use crate::sandbox::answer::{Code, ErrorResponse};
 /// How long an id can be used after its answer.
 pub const VALID: SignedDuration = SignedDuration::from_mins(2);
 
-/// Bytes of the checksum in front of an id's content.
+/// The bytes of the checksum before the content of an id.
 const CHECKSUM: usize = 8;
 
 /// A search between two batches.
@@ -37,9 +36,9 @@ pub struct Scroll {
 }
 
 impl Scroll {
-    /// The id, in the letters of URL-safe base 64 for a query parameter.
+    /// The id in URL-safe base 64, for a query parameter.
     pub fn id(&self) -> String {
-        // A struct of texts and numbers always becomes JSON.
+        // A struct of texts and numbers can always be serialised.
         let content = serde_json::to_vec(self).unwrap_or_default();
         let mut bytes = Sha256::digest(&content)[..CHECKSUM].to_vec();
         bytes.extend(content);

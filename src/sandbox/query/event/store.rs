@@ -1,5 +1,5 @@
-//! All security events of the tenant, in the order of time, and the search over them. A time window
-//! is a range of positions, so a scroll only contains the positions that are left.
+//! All security events of the tenant, ordered by time, and the search over them. A time window is a range of positions,
+//! so a scroll contains only the remaining positions.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub struct SecurityEvent {
 }
 
 impl SecurityEvent {
-    /// The event of these fields; the time and the namespace are filled in where they are absent.
+    /// The event with these fields; missing time and namespace are filled in.
     pub fn new(time: Timestamp, namespace: String, mut event: Map<String, Value>) -> Self {
         let stamp = format!("{time:.3}");
         for (key, value) in [("@timestamp", &stamp), ("time", &stamp), ("namespace", &namespace)] {
@@ -32,7 +32,7 @@ impl SecurityEvent {
     }
 }
 
-/// Which events are first.
+/// Which events come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     Descending,
@@ -45,7 +45,7 @@ pub struct EventStore {
     events: Vec<SecurityEvent>,
 }
 
-/// Which events a search finds, at whatever time.
+/// Which events a search finds, regardless of their time.
 #[derive(Debug)]
 pub struct SearchFilter<'a> {
     namespace: Option<&'a str>,
