@@ -11,7 +11,7 @@ import os
 import sys
 
 OPERATIONS = "crg"
-# What an operation has where another one has a message with fields.
+# The type in an operation that has no fields where another operation has a message.
 EMPTY = "{}"
 LOWER = ("min", "min_len", "min_bytes", "min_items", "min_pairs", "min_ip_prefix_length")
 UPPER = ("max", "max_len", "max_bytes", "max_items", "max_pairs", "max_ports", "max_ip_prefix_length")
@@ -66,7 +66,7 @@ def spelled(rules, prefix=""):
             words.append(prefix + rule)
         else:
             parts = value if isinstance(value, list) else [value]
-            # A space would end the word; `\\x20` is the same character of a pattern. `\\0` is not everybody's syntax.
+            # A space would end the word, so a pattern has `\\x20`; and `\\x00`, because not every syntax has `\\0`.
             text = ",".join(spelled_range(part) for part in parts).replace(" ", "\\x20").replace("\\0", "\\x00")
             words.append("%s%s=%s" % (prefix, rule, text))
     return words
@@ -126,7 +126,7 @@ class Tree:
             letters = "".join(by_letter)
             if "g" not in (letters, by_letter.get("g", {}).get("ops") if same else None):
                 line = self.field(name, key, by_letter, "".join(letter for letter, _ in there), same)
-                # An option without fields, of which nothing else is known, has no line of its own.
+                # An option without fields and further facts has no line of its own.
                 if line != key + " {}" or key not in members:
                     lines.append("  " + line)
             elif "".join(letter for letter, _ in there) != "g":

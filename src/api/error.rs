@@ -61,7 +61,7 @@ pub enum Failure {
     /// The connection ended before the whole answer had arrived.
     #[error("the connection was cut: {0}")]
     Cut(String),
-    /// The service ended the connection because it accepts no client certificate of ours.
+    /// The service ended the connection because it got no client certificate that it accepts.
     #[error("the connection was cut: {0}")]
     ClientCertificate(&'static str),
     /// A redirect. It is never followed, because the token would be sent along.

@@ -300,7 +300,7 @@ fn unsupported(key: Key, reason: String, raw: Json) -> LiveItem {
     LiveItem::Unsupported(UnsupportedItem { key, reason, raw })
 }
 
-/// An item, or the answer to a get, without secrets and without parts that may repeat its spec. Endpoints have none.
+/// An item, or the answer to a get, without secrets and parts that may repeat its spec. Endpoints have no secrets.
 pub(super) fn without_secrets(kind: KindName, mut item: Json) -> Json {
     if let (false, Json::Object(parts)) = (kind.is_endpoint(), &mut item) {
         parts.retain(|part, _| READ.contains(&part.as_str()));

@@ -53,7 +53,7 @@ pub enum ListFields {
 /// Reads one object.
 ///
 /// # Errors
-/// A name cannot be part of a path.
+/// A name that a path cannot contain.
 pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request, ApiError> {
     let mut parameters = named(key).to_vec();
     if format != ResponseFormat::Default {
@@ -65,7 +65,7 @@ pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request,
 /// Reads the objects of a kind in a namespace.
 ///
 /// # Errors
-/// A name cannot be part of a path.
+/// A name that a path cannot contain.
 pub fn list(layout: Layout, scope: &Scope, fields: ListFields) -> Result<Request, ApiError> {
     // Any value adds metadata and spec, or the statuses (API.md 1.4).
     let mut parameters = vec![("namespace", scope.namespace.as_str()), ("report_fields", "spec")];
@@ -78,7 +78,7 @@ pub fn list(layout: Layout, scope: &Scope, fields: ListFields) -> Result<Request
 /// Creates the object `key`; `body` is an object with `metadata` and `spec`.
 ///
 /// # Errors
-/// A name cannot be part of a path.
+/// A name that a path cannot contain.
 pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, ApiError> {
     let parameters = [("namespace", key.namespace.as_str())];
     let request = about(key, Operation::ObjectCreate, layout, &parameters, Some(&json!({})))?;
@@ -88,7 +88,7 @@ pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Api
 /// Replaces an object; `body` is an object with `metadata`, `spec` and, if known, `resource_version`.
 ///
 /// # Errors
-/// A name cannot be part of a path.
+/// A name that a path cannot contain.
 pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, ApiError> {
     let request = about(key, Operation::ObjectReplace, layout, &named(key), Some(&json!({})))?;
     Ok(Request { body: Some(written(body)), ..request })
@@ -98,7 +98,7 @@ pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Ap
 /// unless that is allowed; the uniform layout cannot express either.
 ///
 /// # Errors
-/// A name cannot be part of a path.
+/// A name that a path cannot contain.
 pub fn delete(layout: Layout, key: &Key, referred: ReferredDelete) -> Result<Request, ApiError> {
     let body = (layout == Layout::Published).then(|| json!({"fail_if_referred": referred == ReferredDelete::Refused}));
     about(key, Operation::ObjectDelete, layout, &named(key), body.as_ref())

@@ -112,7 +112,7 @@ impl Reader {
         self.client.settings.concurrency.max(1)
     }
 
-    /// A request id that no other request has.
+    /// A unique request id.
     pub fn request_id(&self) -> String {
         self.client.settings.ids.request_id()
     }

@@ -147,7 +147,7 @@ fn items(scope: &Scope, body: &[u8]) -> Result<Vec<SnapshotItem>, String> {
     Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
-/// The referrers of each object; endpoints keep the raw answer. A deleted endpoint is an error, others have none.
+/// The referrers of each object; for endpoints the raw answer. A deleted endpoint is an error.
 async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, SnapshotReadError> {
     let asked = keys.into_iter().map(async |key| match referrers_of(reader, &key).await {
         Ok(answer) => Ok((key.name, answer)),

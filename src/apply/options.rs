@@ -11,7 +11,7 @@ use crate::plan::Ignore;
 /// The settings of a run.
 #[derive(Clone)]
 pub struct ApplyOptions {
-    /// The run; the ownership annotations of everything that is written name it.
+    /// The run, which the ownership annotations of every written object name.
     pub run: RunId,
     /// Changes in flight at the same time, at least 1.
     pub concurrency: usize,

@@ -20,7 +20,7 @@ pub(super) trait ObjectService: Sync {
     /// Whether a write could be sent now.
     fn has_room(&self) -> bool;
 
-    /// A request id that no other request has.
+    /// A unique request id.
     fn request_id(&self) -> String;
 
     /// Reads all objects of a kind in a namespace, and passes each to `check`.

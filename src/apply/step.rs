@@ -1,5 +1,5 @@
-//! One change of a run: take a turn, look, decide, record the intent, and send, until it has its result. The decisions are
-//! those of `decide` and `confirm`; this file only carries them out.
+//! One change of a run: take a turn, read the object, decide, record the intent, and send, until there is a result. The
+//! functions of `decide` and `confirm` make the decisions; this file only carries them out.
 //!
 //! Each try of a write begins with a look, which reads its object in a turn that the write consumes; a create that was
 //! never sent needs none, because the service refuses a second one. The clearance is checked last before a write is

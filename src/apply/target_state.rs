@@ -1,5 +1,5 @@
-//! The target state of one change: the endpoint as it should be afterwards, and how the live object differs
-//! from it or from the state that the plan read. Pure.
+//! The target state of one change: the object as it should be afterwards, and how the live object differs from it or
+//! from the state that the plan read. Pure.
 
 use std::collections::BTreeSet;
 
@@ -96,13 +96,13 @@ impl<'a> TargetState<'a> {
         changes.filter(|change| change.field.keeps(now, &change.before, &change.after)).map(|change| &change.field)
     }
 
-    /// Whether every managed field but the ownership annotations is as wanted.
+    /// Whether every managed field except the ownership annotations is as wanted.
     pub(super) fn fields_met(&self, now: &Object) -> bool {
         let Some(wanted) = &self.wanted else { return false };
         self.moved(wanted, now).iter().all(Field::is_ownership_annotation)
     }
 
-    /// Whether `field` is an ownership annotation that differs from the wanted one by nothing but its run.
+    /// Whether `field` is an ownership annotation that differs from the wanted one only in its run.
     pub(super) fn is_only_run(&self, field: &Field, now: &Object) -> bool {
         field.is_ownership_annotation() && self.ownership_met(now)
     }
@@ -144,7 +144,7 @@ impl<'a> TargetState<'a> {
         foreign_stack(now, self.change.ownership.as_ref().and_then(|ownership| ownership.stack.as_deref()))
     }
 
-    /// Why this change is refused, with every field that moved or is wanted, three ways.
+    /// Why this change is refused, with every field that changed or is wanted, three ways.
     pub(super) fn conflict(&self, reason: &str, now: Option<&Object>) -> Conflict {
         let before = self.change.action.before().map(|before| &before.endpoint);
         let mut fields: BTreeSet<Field> = self.change.fields().iter().map(|change| change.field.clone()).collect();

@@ -40,7 +40,7 @@ impl Directory {
     }
 }
 
-/// The bytes of a file of ours, two levels below the state directory.
+/// The bytes of one of our files, two levels below the state directory.
 ///
 /// # Errors
 /// Those of [`Directory::private`] and of [`Directory::read`].

@@ -16,7 +16,7 @@ pub enum JournalError {
     /// Another apply of the same stack is running.
     #[error("another apply of {stack} is running on this machine{holder}; wait for it to end")]
     Locked {
-        /// "stack `shop`", or the service where there is no stack.
+        /// "stack `shop`", or the service if there is no stack.
         stack: String,
         /// " (run `…`)" with the id of that run, or empty if the id cannot be read.
         holder: String,
@@ -26,7 +26,7 @@ pub enum JournalError {
     Overtaken {
         /// The run that ended meanwhile.
         run: RunId,
-        /// "stack `shop`", or the service where there is no stack.
+        /// "stack `shop`", or the service if there is no stack.
         stack: String,
     },
     /// An object of the state store.

@@ -35,7 +35,7 @@ fn machine(base_url: &str) -> Cow<'_, str> {
     format!("{scheme}://{}{port}{path}", if is_loopback { "localhost" } else { host }).into()
 }
 
-/// What the lock protects: "stack `shop`", or the service where there is no stack.
+/// What the lock protects: "stack `shop`", or the service if there is no stack.
 pub(super) fn protected(header: &RunHeader) -> String {
     let base_url = &header.plan.service.base_url;
     header.plan.stack.as_ref().map_or_else(|| format!("`{base_url}`"), |stack| format!("stack `{stack}`"))

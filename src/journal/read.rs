@@ -1,5 +1,5 @@
-//! Reads a journal back into the record of a run. A line that a kill cut off at the end is left out; any other
-//! damage is an error.
+//! Reads a journal back into the record of a run. A line at the end that a kill cut off is ignored; any other damage is
+//! an error.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -73,7 +73,7 @@ impl Journal {
     /// machine in the message of a runner that finds the lock taken; `waiting` is called when this run has to wait.
     ///
     /// # Errors
-    /// [`JournalError::Locked`] and [`JournalError::Lease`] where another run of the stack is in progress; the medium.
+    /// [`JournalError::Locked`] and [`JournalError::Lease`] if another run of the stack is in progress; the medium.
     pub fn begin(
         state: &StateStore,
         header: &RunHeader,
@@ -216,7 +216,7 @@ impl Queue {
     }
 }
 
-/// Where the lines go, with the lock of the stack.
+/// The destination of the lines, with the lock of the stack.
 enum Medium {
     File(File, #[expect(dead_code, reason = "held, not read")] Lock),
     Objects(ObjectRun),

@@ -120,7 +120,7 @@ pub struct RunClosing {
 /// A run as its journal recorded it, however it ended.
 #[derive(Debug, Clone)]
 pub struct RunRecord {
-    /// What was to be done, by whom and when.
+    /// The plan of the run, who runs it, and when it began.
     pub header: RunHeader,
     /// Writes and results in the order in which they were recorded. If this run resumed others, their entries come
     /// first.

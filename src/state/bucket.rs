@@ -104,7 +104,7 @@ impl Bucket {
         self.wait(|objects| async move { objects.read(&name).await })
     }
 
-    /// Several objects, in the order of `names`, each with the store's refusal in its place.
+    /// Several objects in the order of `names`; a refused one has the refusal in its place.
     ///
     /// # Errors
     /// The store did not answer.

@@ -197,7 +197,7 @@ fn masked(text: &str, secrets: &[String]) -> String {
     neutral(&words.collect::<Vec<_>>().join(" "), LONGEST)
 }
 
-/// Whether it is the bucket that is missing, in the words of each provider.
+/// Whether the bucket is missing, by the texts of each provider.
 pub(super) fn names_bucket(error: &(dyn std::error::Error + 'static)) -> bool {
     let words = ["NoSuchBucket", "ContainerNotFound", "bucket does not exist"];
     causes(error).any(|cause| words.iter().any(|word| cause.to_string().contains(word)))

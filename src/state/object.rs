@@ -147,7 +147,7 @@ impl Objects {
         Ok(names)
     }
 
-    /// Several objects at the same time, in the order of `names`, each with the store's refusal in its place.
+    /// Several objects at the same time, in the order of `names`; a refused one has the refusal in its place.
     pub(super) async fn read_many(&self, names: Vec<String>) -> Result<Vec<MaybeRefused>, StateError> {
         const AT_ONCE: usize = 16;
         let read = |name: String| async move {

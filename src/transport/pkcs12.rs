@@ -1,6 +1,6 @@
-//! A client certificate from a PKCS #12 file (`.p12`, `.pfx`), as the vendor's console exports it: the
-//! file and its password go in, the certificate chain and the key come out. The file is decrypted in
-//! memory, so that no key is on a disk without a password.
+//! A client certificate from a PKCS #12 file (`.p12`, `.pfx`), as the vendor's console exports it: input is the file
+//! and its password, output the certificate chain and the key. The file is decrypted in memory, so that no key is on a
+//! disk without a password.
 
 use p12_keystore::error::Error;
 use p12_keystore::{Certificate, CertificateBag, Pkcs12Archive};

@@ -38,7 +38,7 @@ pub enum Operator {
     Unlike,
 }
 
-// As the query writes them. A prefix of another operator comes after it.
+// As the query writes them. An operator comes after those that begin with it.
 words!(Operator { Like = "=~", Unlike = "!~", NotEqual = "!=", Equal = "=" });
 
 /// One condition of a query; all of them must be met.

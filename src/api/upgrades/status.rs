@@ -7,11 +7,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::api::wire::{nullable, parts};
 use crate::model::{Json, displayed, neutral};
 
-/// How far something is.
+/// The progress of an upgrade or of a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, JsonSchema)]
 #[schemars(with = "String", description = "How far something is, as the service says.")]
 pub enum UpgradeState {
-    /// `UNKNOWN`, or nothing.
+    /// `UNKNOWN`, or an empty text.
     #[default]
     Unknown,
     /// `SCHEDULED`
@@ -271,7 +271,7 @@ impl UpgradeProgress {
 /// A part of an upgrade with a status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpgradePart {
-    /// The keys that lead to it.
+    /// The keys on the way to it.
     pub path: Vec<String>,
     /// Its status.
     pub status: UpgradeState,

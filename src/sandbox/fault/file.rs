@@ -13,8 +13,8 @@
 //!
 //! The other actions are the variants of [`FaultAction`]: `delay: {milliseconds: N}`, `cut: before|after`,
 //! `conflict: {field, value}`, `vanish: {}`, `partial: {missing, code, message}`, `foreign: {namespace}`,
-//! `write: {fill, secrets, unknown, removed}`, `shuffle: {}`, `truncate: {bytes}`, `garbage: {}`, `html: {}` and `endless: {}`; `effect: done|none` decides whether
-//! the call is made.
+//! `write: {fill, secrets, unknown, removed}`, `shuffle: {}`, `truncate: {bytes}`, `garbage: {}`, `html: {}` and
+//! `endless: {}`; `effect: done|none` decides whether the call is made.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Scenario {
     /// Reads a scenario from a file.
     ///
     /// # Errors
-    /// When the file cannot be read, or as [`Scenario::parse`].
+    /// The file cannot be read, and those of [`Scenario::parse`].
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
         let text = crate::file::read_yaml(path, crate::file::limit::SETTINGS)
             .map_err(|source| ScenarioError::Read { path: path.to_owned(), source })?;

@@ -7,8 +7,8 @@
 //!   `GET` and `PUT …/events/{event_id}` show and edit one.
 //! - DDoS events are only in namespace `system`; another namespace is 400, according to the schemas.
 //! - `GET …/upgradable_sw_versions/{version}` returns a known version in the form of the list.
-//! - The other examples of the reference's section 4.6 (`POST` and `DELETE` on versions and statuses,
-//!   `DELETE` on events, `POST` on one event, the list of statuses) name no operation: 501, code 12.
+//! - The other examples of the reference's section 4.6 (`POST` and `DELETE` on versions and statuses, `DELETE` on
+//!   events, `POST` on one event, the list of statuses) do not name an operation: 501, code 12.
 //! - A current version that is not given does not exclude anything.
 
 mod dataset;
