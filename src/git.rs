@@ -43,10 +43,10 @@ pub enum GitError {
     #[error("the `git` program cannot be run: {0}")]
     NoProgram(std::io::Error),
     /// The directory is in no repository.
-    #[error("`{}` is in no git repository", .0.display())]
+    #[error("`{}` is not in a git repository", .0.display())]
     NoRepository(PathBuf),
     /// The repository of the working tree cannot be reached.
-    #[error("`{}` leads to no repository that can be read here", .0.display())]
+    #[error("`{}` points to a repository that cannot be read here", .0.display())]
     OutOfReach(PathBuf),
     /// The repository belongs to another user.
     #[error(
@@ -56,7 +56,7 @@ pub enum GitError {
     )]
     OtherOwner(PathBuf),
     /// The temporary directory cannot be used.
-    #[error("`{}` cannot hold a temporary directory ({reason}): set TMPDIR to one that can", directory.display())]
+    #[error("`{}` cannot contain a temporary directory ({reason}): set TMPDIR to one that can", directory.display())]
     NoTemporary {
         /// Where it should be.
         directory: PathBuf,
@@ -64,7 +64,7 @@ pub enum GitError {
         reason: std::io::Error,
     },
     /// Another program changed `HEAD`.
-    #[error("the repository moved to another commit while the definitions were read: run it again")]
+    #[error("`HEAD` changed while the definitions were read: run it again")]
     Moved,
     /// The clone has no history to judge from.
     #[error(
@@ -73,7 +73,7 @@ pub enum GitError {
     )]
     Shallow,
     /// A revision that does not exist.
-    #[error("`{0}` names no commit here: fetch it, or name another base")]
+    #[error("`{0}` is not a commit in this clone: fetch it, or name another base")]
     NoRevision(String),
     /// A revision that several references have as their names.
     #[error("`{0}` names several references here: give the whole name of one, such as `refs/remotes/origin/main`")]

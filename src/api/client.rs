@@ -388,7 +388,7 @@ fn innermost(error: &(dyn Error + 'static)) -> String {
     let text = causes(error).last().unwrap_or(error).to_string();
     // Windows ends its texts with a full stop.
     match text.split(" (os error").next().unwrap_or(&text).trim_end_matches('.') {
-        "tunnel error: unsuccessful" => "the proxy opens no tunnel to the service".to_owned(),
+        "tunnel error: unsuccessful" => "the proxy refused to open a tunnel to the service".to_owned(),
         "tunnel error: proxy authorization required" => "the proxy asks for a login".to_owned(),
         "invalid HTTP version parsed" => "the answer is not HTTP".to_owned(),
         text => text.to_owned(),

@@ -214,7 +214,7 @@ async fn completed(reader: &Reader, scope: &Scope, body: &[u8]) -> Result<Option
     let items = without_spec(scope, body);
     match items.iter().filter(|(_, lacking)| lacking.is_some()).count() {
         0 => return Ok(None),
-        count if count > MOST_SINGLY => return unread(format!("and {count} are too many to be read singly")),
+        count if count > MOST_SINGLY => return unread(format!("and {count} are too many to read one by one")),
         _ => {}
     }
     let mut whole = Vec::with_capacity(items.len());

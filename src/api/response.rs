@@ -130,7 +130,7 @@ impl Response {
         // The parser's message repeats a value of an unexpected type, which may be a secret that was sent.
         let written: WriteAnswer = serde_json::from_slice(&self.body).map_err(|error| {
             Failure::NotJson(if error.is_data() {
-                "it has another form".to_owned()
+                "its format is unexpected".to_owned()
             } else {
                 neutral(&error.to_string(), 200)
             })

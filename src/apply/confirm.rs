@@ -78,7 +78,7 @@ fn create(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
     }
 }
 
-const REWRITTEN: &str = "as wanted, but written by someone else";
+const REWRITTEN: &str = "as wanted, but written by another client";
 
 fn replace(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> SettledWrite {
     match now {

@@ -43,7 +43,7 @@ const NO_JOURNAL: &str = "the journal could not be written, so nothing more is s
 
 /// The state of a recreate whose create was not made, by the last look.
 const DELETED: &str = "deleted, and not created again";
-const STILL_THERE: &str = "its delete was confirmed, and it is still there";
+const STILL_THERE: &str = "its delete was confirmed, but it still exists";
 
 /// How far an earlier run got with a change, and the names of the runs that wrote it.
 pub(super) type EarlierProgress<'a> = (ChangeProgress<'a>, &'a [RunId]);
@@ -509,7 +509,7 @@ impl Progress<'_> {
     fn unread(&mut self, unread: ApiError) -> NextStep {
         self.requests.extend(unread.request_id.clone());
         let reason = match self.tried.as_ref().and_then(|tried| tried.error.as_ref()) {
-            Some(error) => format!("{error}; a look at it failed too: {unread}"),
+            Some(error) => format!("{error}; reading it failed too: {unread}"),
             None => unread.to_string(),
         };
         NextStep::Over(ChangeResult::Failed { reason })

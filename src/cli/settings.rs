@@ -426,7 +426,7 @@ pub fn store_error(context: &Context, status: ExitStatus, error: JournalError) -
 
 /// What to do about a lock in a bucket. The name of the run is quoted: its author is unknown.
 fn release_hint(run: &str, flags: &str) -> String {
-    format!("wait for it to end; if nobody runs it any more: trueup history --unlock {}{flags}", safe::shell(run))
+    format!("wait for it to end; if it is no longer running: trueup history --unlock {}{flags}", safe::shell(run))
 }
 
 /// The embedded service of the call, as records of runs name it. A file that was deleted and made again is another one.

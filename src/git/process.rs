@@ -163,7 +163,7 @@ fn wait(mut child: Child, name: &str, input: Vec<u8>, bounds: CallLimits) -> Res
     let complaint = complaint.recv_timeout(left()).ok().and_then(Result::ok).unwrap_or_default();
     // git writes some names on the line after a colon.
     let complaint = String::from_utf8_lossy(&complaint).replace(":\n\t", ": ");
-    let complaint = complaint.lines().next().unwrap_or("it said nothing").to_owned();
+    let complaint = complaint.lines().next().unwrap_or("it printed no error").to_owned();
     Ok(CallOutput { status, output, complaint })
 }
 

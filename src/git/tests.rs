@@ -61,7 +61,7 @@ fn what_cannot_be_answered_is_an_error_that_says_what_to_do() {
     let describe = |error: GitError| error.to_string();
     assert_eq!(
         repository.merge_base("nowhere").map_err(describe),
-        Err("`nowhere` names no commit here: fetch it, or name another base".to_owned())
+        Err("`nowhere` is not a commit in this clone: fetch it, or name another base".to_owned())
     );
     assert!(repository.resolve("--help").is_err());
     assert!(repository.resolve("main\nmain").is_err());

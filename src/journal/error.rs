@@ -22,7 +22,7 @@ pub enum JournalError {
         holder: String,
     },
     /// Another run of the stack began and ended while this one waited for the lock.
-    #[error("run `{run}` of {stack} was made while this one waited, so its plan is out of date; repeat the command")]
+    #[error("run `{run}` of {stack} ran while this one waited, so its plan is out of date; repeat the command")]
     Overtaken {
         /// The run that ended meanwhile.
         run: RunId,
@@ -47,7 +47,7 @@ pub enum JournalError {
         part: String,
     },
     /// The store lists a run but answers that the object does not exist.
-    #[error("`{}` is listed, and the store does not give it; the run cannot be used", .0.display())]
+    #[error("`{}` is listed, but the store does not return it; the run cannot be used", .0.display())]
     Withheld(PathBuf),
     /// A damaged line in the middle of a file. A killed process can only cut off the last line.
     #[error("`{}:{line}` is damaged: {reason}; the run cannot be used", path.display())]
@@ -107,7 +107,7 @@ pub enum JournalError {
         source: Box<JournalError>,
     },
     /// More than one run begins with the text that was given.
-    #[error("`{run}` names {count} runs; give more of the run's name")]
+    #[error("`{run}` matches {count} runs; give more of the id")]
     Ambiguous {
         /// What was asked for.
         run: String,
@@ -131,6 +131,6 @@ pub enum JournalError {
         by: RunId,
     },
     /// Runs that resume each other in a circle.
-    #[error("run `{0}` says that it resumes itself; its file was altered")]
+    #[error("run `{0}` resumes itself; its file was altered")]
     Circle(String),
 }

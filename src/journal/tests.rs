@@ -324,7 +324,7 @@ fn a_lock_that_is_released_and_cannot_be_taken_is_nobodys() {
     store.next([Fault::None; 3]);
     store.always(Some(Fault::NoMatch));
     let refused = begin(&runner(&store), "2026-11-22T05-00-01-000-shop-0002").map(drop).expect_err("never written");
-    assert!(refused.to_string().contains("others take and release it"), "{refused}");
+    assert!(refused.to_string().contains("other runs keep taking and releasing it"), "{refused}");
 }
 
 #[test]

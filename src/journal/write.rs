@@ -270,7 +270,7 @@ impl LineWriter {
 }
 
 /// The reason for a record that no longer exists.
-const REMOVED: &str = "it was removed or replaced while the run went on";
+const REMOVED: &str = "it was removed or replaced during the run";
 
 /// Whether the path has no file, or one that is shorter than ours.
 fn is_removed(path: &Path, file: &File) -> bool {

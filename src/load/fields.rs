@@ -16,7 +16,8 @@ use crate::model::Segment;
 const SECRETS: [&str; 4] = ["api_key", "api_token", "password", "token"];
 
 /// Where a secret belongs instead.
-const NO_SECRET: &str = "no setting contains a secret: put the token in TRUEUP_TOKEN, or in a file for --token-file";
+const NO_SECRET: &str =
+    "settings must not contain secrets: put the token in TRUEUP_TOKEN, or in a file for --token-file";
 
 /// What is wrong with a quoted variable whose value must not be a text.
 const IN_QUOTES: &str = "in quotes, a variable is a text: write it without, on a line of its own";

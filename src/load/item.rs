@@ -235,7 +235,7 @@ impl<'s> Resolver<'_, 's, '_> {
         }
         if !self.reported {
             self.reported = true;
-            let what = "the aliases of the document expand to more than an endpoint can need";
+            let what = "the aliases of the document expand to more values than allowed";
             self.problems.push(self.at(id).error(what, "write the values out"));
         }
         false

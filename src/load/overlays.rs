@@ -261,7 +261,7 @@ fn read<'s>(
     let Some(key) = key_of(&item, variables) else {
         let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
         let help = "`metadata.namespace` and `metadata.name` name the definition that it changes";
-        problems.push(at.error("the overlay names no definition", "").with_help(help));
+        problems.push(at.error("the overlay does not name a definition", "").with_help(help));
         return None;
     };
     Some((key, item, removal))

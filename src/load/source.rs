@@ -265,7 +265,7 @@ impl FileFilter {
                 ("`files:` excludes it", "take it out of `exclude`".to_owned())
             } else if self.has_other_files(directory, overlay, *layer) {
                 let help = "definitions are .yaml, .yml and .json files that `files:` does not exclude";
-                ("none of its files is read", help.to_owned())
+                ("no file in it is read", help.to_owned())
             } else {
                 // An overlay without files is allowed, as git stores no empty directories; a wrong name is not.
                 let near = self.misspelt(directory, overlay)?;

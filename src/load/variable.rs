@@ -236,7 +236,7 @@ fn replaced(text: &str, at: &TextSpan<'_>, variables: &Variables, problems: &mut
         result.push_str(before);
         let name = from[2..].split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
         let Some(name) = name else {
-            let what = "`${` begins no variable";
+            let what = "`${` does not begin a variable";
             let label = "write `${name}`, or `$${` for the characters themselves";
             problems.push(Diagnostic::error(what, at.source, spot(at, "${"), label));
             return None;

@@ -31,7 +31,7 @@ pub enum ApprovalError {
     /// The plan is not the one that was reviewed.
     #[error(
         "this plan's digest is not {given}: the files, the live objects, the service, the options or what was allowed \
-         are not those of the review"
+         have changed since the review"
     )]
     OtherDigest {
         /// The given digest.
@@ -43,7 +43,7 @@ pub enum ApprovalError {
     #[error("`{}` is not a valid digest: give at least {} hex digits, as the plan shows them", .0, Digest::LEAST)]
     NoDigest(String),
     /// Single changes that were not allowed; only a plan from a file or a journal can have them.
-    #[error("the plan needs consents that nobody gave: {}", .0.join(", "))]
+    #[error("the plan needs consents that were not given: {}", .0.join(", "))]
     Changes(Vec<String>),
     /// A list in the selection could not be read; that cannot be allowed.
     #[error("could not read {}, so nothing is concluded about it", names(.0))]

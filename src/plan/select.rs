@@ -41,7 +41,7 @@ pub enum UnmatchedFilter {
     #[error("`--selector` matches nothing")]
     Selector,
     /// Each filter matches something, but together they match nothing.
-    #[error("the filters of this call leave nothing in")]
+    #[error("the filters of this call select nothing")]
     Together,
 }
 

@@ -36,7 +36,7 @@ pub fn router(service: Arc<SandboxState>) -> Router {
 
 /// The reference shows an example of such a request without naming an operation for it.
 async fn missing(method: Method) -> ErrorResponse {
-    let message = format!("{method} is not implemented for this resource: the interface names no such operation");
+    let message = format!("{method} is not implemented for this resource: the interface has no such operation");
     ErrorResponse::new(Code::UNIMPLEMENTED, message)
 }
 

@@ -223,7 +223,7 @@ impl Lease {
         }
         match last {
             Some(holder) => Err(LeaseError::Held(Box::new(holder))),
-            None => Err(StateError::new("write", bucket.place(name), "others take and release it all the time").into()),
+            None => Err(StateError::new("write", bucket.place(name), "other runs keep taking and releasing it").into()),
         }
     }
 
@@ -331,7 +331,7 @@ impl SharedLease {
             });
             return Ok(false);
         }
-        Err(StateError::new("write", objects.place(&self.name), "its lock changes all the time"))
+        Err(StateError::new("write", objects.place(&self.name), "its lock keeps changing"))
     }
 }
 

@@ -52,7 +52,7 @@ impl std::fmt::Debug for Identity {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
     /// `--ca-cert` contains no certificate.
-    #[error("the file of --ca-cert holds no PEM certificate: {0}")]
+    #[error("the file of --ca-cert contains no PEM certificate: {0}")]
     Authorities(String),
     /// The client certificate cannot be used.
     #[error("the client certificate cannot be used: {0}")]

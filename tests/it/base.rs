@@ -234,7 +234,7 @@ fn the_review_counts_and_shows_everything_that_its_apply_does() {
         .run("plan . --base main --detailed-exitcode")
         .code(2)
         .stdout_contains("80 -> 81")
-        .stdout_contains("not of this change, and an apply does it as well:")
+        .stdout_contains("not part of this change, but an apply makes it as well:")
         .stdout_contains("8080 -> 8443")
         .stdout_contains("9 -> 1")
         .stdout_contains(
@@ -248,7 +248,10 @@ fn the_review_counts_and_shows_everything_that_its_apply_does() {
     assert!(shown.text().lines().all(|line| line.matches("--base").count() < 2), "{}", shown.text());
     let headline = "3 to replace: 1 of this change, 1 reverts what was changed outside, 1 pending on base";
     let markdown = stage.run("plan . --base main --format markdown");
-    markdown.code(0).stdout_contains(headline).stdout_contains("#### Not of this change, and an apply does it as well");
+    markdown
+        .code(0)
+        .stdout_contains(headline)
+        .stdout_contains("#### Not part of this change, but an apply makes it as well");
     let values = ["8080", "8443", "- 9\n+ 1"];
     assert!(values.iter().all(|value| markdown.text().contains(value)), "{}", markdown.text());
     assert!(markdown.text().contains("--only-this-change"), "{}", markdown.text());
@@ -376,7 +379,7 @@ fn a_deleted_definition_names_the_commit_that_removed_it() {
 fn a_base_that_cannot_be_judged_is_an_error() {
     let service = Service::start();
     let stage = repository(&service);
-    stage.run("plan . --base nowhere").code(1).stderr_contains("`nowhere` names no commit here");
+    stage.run("plan . --base nowhere").code(1).stderr_contains("`nowhere` is not a commit in this clone");
     stage.run("plan . --only-this-change").code(64).stderr_contains("--base");
     stage.run("apply . --only-this-change --yes").code(64).stderr_contains("--base");
     git(&stage, "checkout -qb broken");
@@ -393,7 +396,7 @@ fn a_base_that_cannot_be_judged_is_an_error() {
     assert_eq!(document["diagnostics"][0]["labels"][0]["file"], "cart.yaml", "{document:#}");
 
     let outside = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 8080));
-    outside.run("plan . --base main").code(1).stderr_contains("is in no git repository");
+    outside.run("plan . --base main").code(1).stderr_contains("is not in a git repository");
     outside.run("plan .").code(0);
 
     let shallow = Stage::new().at(&service);
@@ -417,7 +420,7 @@ fn the_base_is_loaded_with_its_own_settings() {
     git(&stage, "checkout -qb branch");
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nvariables: {port: '82'}\n");
     stage.edit("search.yaml", "port: 80", "port: ${port}");
-    stage.run("plan . --base main").code(0).stdout_contains("80 -> 82").does_not_say("not of this change");
+    stage.run("plan . --base main").code(0).stdout_contains("80 -> 82").does_not_say("not part of this change");
 }
 
 #[test]
@@ -438,7 +441,7 @@ fn a_digest_that_was_reviewed_with_a_base_is_no_digest_of_a_plan_without_one() {
     stage
         .run(&format!("apply . --digest {reviewed}"))
         .code(6)
-        .stderr_contains("are not those of the review")
+        .stderr_contains("have changed since the review")
         .stderr_contains("give the same --base here")
         .stderr_contains("nothing was sent");
     // Merged as it was reviewed, it is the plan that was reviewed, whatever the base is called.
@@ -467,7 +470,7 @@ fn more_that_is_behind_the_base_is_another_plan() {
     stage
         .run(&format!("apply . --base main --digest {reviewed} --allow behind-base"))
         .code(6)
-        .stderr_contains("are not those of the review");
+        .stderr_contains("have changed since the review");
 }
 
 #[test]

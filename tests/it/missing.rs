@@ -166,7 +166,7 @@ fn where_git_cannot_decide_the_verdict_says_so() {
     for file in ["trueup.yaml", "cart.yaml", "legacy.yaml", "search.yaml"] {
         outside.write(file, &stage.read(file));
     }
-    undecided(&outside, "is in no git repository");
+    undecided(&outside, "is not in a git repository");
     // Nothing of the stack is left.
     service.delete("shop/cart");
     service.delete("shop/legacy");

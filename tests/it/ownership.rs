@@ -130,7 +130,9 @@ fn a_clone_with_its_annotations_is_never_deleted() {
         .run("plan . --detailed-exitcode")
         .code(0)
         .stdout_contains("In sync")
-        .stdout_contains("1 endpoint carries copied ownership annotations and is nobody's: shop/cart2 (of shop/cart)")
+        .stdout_contains(
+            "1 endpoint carries copied ownership annotations and belongs to no stack: shop/cart2 (of shop/cart)",
+        )
         .stdout_contains("is not managed here: shop/cart2")
         .does_not_say("delete");
     stage.run("apply . --yes").code(0);

@@ -186,7 +186,7 @@ fn filters_leave_out_the_stacks_in_which_they_select_nothing_and_match_somewhere
         ("--only a/* --only d/*", "`d/*` matches nothing"),
         ("--namespace a --namespace d", "the stacks have no namespace `d`"),
         ("--selector tier=none", "`--selector` matches nothing"),
-        ("--only a/* --except a/x", "the filters of this call leave nothing in"),
+        ("--only a/* --except a/x", "the filters of this call select nothing"),
     ] {
         for command in ["plan", "validate", "drift", "apply --yes"] {
             stage.run(&format!("{command} -R s {filter}")).code(64).stderr_contains(words);

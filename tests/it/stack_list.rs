@@ -172,7 +172,7 @@ fn a_stack_has_changed_if_a_file_that_it_reads_has() {
     commit(&stage, "theirs");
     git(&stage, "checkout -q change");
     assert_eq!(changed(&stage), ["lone removed", "new added", "stacks/pay changed", "stacks/shop changed"]);
-    stage.run("stacks --changed-since nowhere").code(1).stderr_contains("`nowhere` names no commit");
+    stage.run("stacks --changed-since nowhere").code(1).stderr_contains("`nowhere` is not a commit");
 }
 
 #[test]

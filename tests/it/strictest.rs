@@ -69,7 +69,7 @@ fn what_may_be_a_copy_is_deleted_from_a_file_or_a_journal_only_as_the_strictest_
     service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
     stage.run("apply . --yes --quiet").code(1);
     service.misbehave("rules: []");
-    let needed = "the plan needs consents that nobody gave: unverified=shop/gone";
+    let needed = "the plan needs consents that were not given: unverified=shop/gone";
     for line in ["apply plan.json --yes", "apply --resume last --yes"] {
         stage.run(&format!("{line} --policy ../policy.yaml")).code(6).stderr_contains(needed);
         stage.write("../strict.yaml", "prune: owned\nallow: []\n");

@@ -100,7 +100,7 @@ fn a_lost_write_under_the_same_write_of_another_run_is_not_called_done() {
         let outcome = bench.run();
         assert_eq!(word(result(&outcome, "c")), expected);
         let ChangeResult::Conflict(conflict) = result(&outcome, "c") else { continue };
-        assert_eq!(conflict.reason, "as wanted, but written by someone else");
+        assert_eq!(conflict.reason, "as wanted, but written by another client");
     }
 }
 
@@ -267,7 +267,7 @@ fn a_recreate_waits_for_the_end_of_its_delete_a_bounded_number_of_times() {
     assert_eq!(bench.port("c"), Some(json!(2)));
 }
 
-const STILL_THERE: &str = "its delete was confirmed, and it is still there";
+const STILL_THERE: &str = "its delete was confirmed, but it still exists";
 
 #[test]
 fn a_recreate_never_sends_a_confirmed_delete_again_however_long_reads_show_the_object_as_it_was() {

@@ -107,7 +107,7 @@ pub struct GlobalArgs {
     /// Requests at the same time (default: `concurrency` of trueup.yaml, else 8)
     #[arg(long, hide_short_help = true, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub concurrency: Option<u16>,
-    /// Requests a second, after twenty that may leave at once; 0 for no limit (default: `rate_limit` of trueup.yaml, else
+    /// Requests per second, after a burst of 20; 0 for no limit (default: `rate_limit` of trueup.yaml, else
     /// careful)
     #[arg(long, hide_short_help = true, global = true, value_name = "N", value_parser = rate)]
     pub rate: Option<f64>,
@@ -278,7 +278,7 @@ fn written(formats: &'static [Format]) -> impl TypedValueParser<Value = WrittenR
 /// At the end it reads the lists that it changed again and verifies that what it wrote is there.
 ///
 /// Several stacks are planned first, approved once, and then applied one after the other. Nothing is sent if one of
-/// them cannot be planned, and a stack that fails stops those that have not begun. The same command again goes on.
+/// them cannot be planned, and a stack that fails stops those that have not begun. Run the same command again to continue.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply -R stacks --digest DIGEST\n  trueup apply -R tenants --waves 1,10%,50%\n  trueup apply -R tenants --waves 'ring=canary; ring=early; 50%'\n  trueup apply --resume last"

@@ -9,7 +9,7 @@ use crate::report::operations::{self, OperationList};
 
 /// Calls an operation on endpoints, events, DDoS or upgrades by its name.
 ///
-/// What changes something asks first, or needs --yes. The answer is printed as the service gave it: jq formats it.
+/// An operation that changes something asks first, or needs --yes. The answer is printed as the service gave it: jq formats it.
 #[derive(Debug, Args)]
 #[command(
     hide = true,

@@ -43,7 +43,7 @@ pub struct DriftArgs {
     /// --state, which records it
     #[arg(long, alias = "memory", value_name = "FILE", conflicts_with = "live")]
     pub drift_state: Option<PathBuf>,
-    /// Check only what is the I-th of N checkers', I from 1 to N or from 0 to N-1. Of a list of stacks each belongs
+    /// Check only the share of checker I of N, I from 1 to N or from 0 to N-1. Of a list of stacks each belongs
     /// to exactly one checker; of a single stack each namespace does. `env`: I is JOB_COMPLETION_INDEX, as Kubernetes
     /// sets it, and N is TRUEUP_SHARDS
     #[arg(long, hide_short_help = true, value_name = "I/N|env", value_parser = shard::argument)]

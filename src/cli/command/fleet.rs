@@ -11,7 +11,7 @@ use crate::cli::command::prelude::*;
 use crate::file::{MOST_ENTRIES, Walk, WalkError, is_hidden_entry, real_path_or_given, slashed};
 use crate::report::merge;
 
-/// Works with what the checkers of a fleet wrote.
+/// Merges the checks of a fleet.
 #[derive(Debug, Subcommand)]
 #[command(
     hide = true,

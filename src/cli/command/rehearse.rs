@@ -32,7 +32,7 @@ pub struct RehearseArgs {
     pub change: ChangeArgs,
     #[command(flatten)]
     pub live: LiveArgs,
-    /// What goes wrong: none, rough (lost answers, overload, refusals for pace), or a scenario's file
+    /// What goes wrong: none, rough (lost answers, overload, rate limiting), or a scenario's file
     #[arg(long, value_name = "FAULTS", default_value = "none")]
     pub faults: String,
     /// Output format

@@ -317,7 +317,7 @@ impl<'a> PendingRun<'a> {
 pub fn made(status: ExitStatus) -> &'static str {
     match status {
         ExitStatus::Done => "the changes were made",
-        _ => "not every change is known to be made",
+        _ => "some changes may not have been made",
     }
 }
 

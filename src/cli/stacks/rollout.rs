@@ -148,7 +148,7 @@ fn approve(arguments: &ApplyArgs, context: &Context, planned: &mut Planned<'_>, 
     // The digest may be that of plans before anything was allowed: the apply itself says what it allows.
     match digests.map(|digest| digest.is_named(given)) {
         [Some(true), _] | [_, Some(true)] => Ok(()),
-        [Some(false), _] => Err(error!(Refused, "the digest of these plans is not {given}: the files, the live objects, the services, the stacks, their order or what was allowed are not those of the review")
+        [Some(false), _] => Err(error!(Refused, "the digest of these plans is not {given}: the files, the live objects, the services, the stacks, their order or what was allowed have changed since the review")
         .hint(format!("to see the plans: trueup plan {}", targets::call_of_plans(context)))
         .hint("nothing was sent")),
         [None, _] => Err(error!(Usage, "`{given}` is not a valid digest: give at least {} hex digits, as the plan shows them", Digest::LEAST)),

@@ -40,7 +40,7 @@ fn what_git_names_on_a_line_of_its_own_is_part_of_its_complaint() {
     let unknown = complaint(r"fatal: unknown repository extension found:\n\trefstorage\nhint: more\n");
     assert_eq!(unknown, "fatal: unknown repository extension found: refstorage");
     assert_eq!(complaint(r"fatal: bad object\nfatal: more\n"), "fatal: bad object");
-    assert_eq!(complaint(""), "it said nothing");
+    assert_eq!(complaint(""), "it printed no error");
 }
 
 #[test]

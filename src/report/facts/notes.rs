@@ -21,7 +21,8 @@ const RECREATED_REFERRED: &str = "{{endpoint}} {{is|are}} created again and {{ge
     old {{one|ones}}: {{names}}";
 const REFERRERS_NOT_ASKED: &str = "{{endpoint}} would go, and the snapshot does not say who refers to {{it|them}} (an apply \
     asks; so does `snapshot --referrers`): {{names}}";
-const COPIED: &str = "{{endpoint}} {{carries|carry}} copied ownership annotations and {{is|are}} nobody's: {{names}}";
+const COPIED: &str =
+    "{{endpoint}} {{carries|carry}} copied ownership annotations and {{belongs|belong}} to no stack: {{names}}";
 const UNSTACKED: &str =
     "{{endpoint}} {{was|were}} applied without a stack and {{is|are}} taken over by this one: {{names}}";
 const OUTSIDE: &str = "{{endpoint}} of this stack in {{reason}} {{is|are}} outside of `namespaces:` (list it again or, with \
@@ -176,7 +177,7 @@ mod tests {
             ),
             (
                 (0..20).map(copied).collect(),
-                "20 endpoints carry copied ownership annotations and are nobody's: shop/a0 (of shop/b0), ",
+                "20 endpoints carry copied ownership annotations and belong to no stack: shop/a0 (of shop/b0), ",
             ),
         ] {
             plan.notes = notes;

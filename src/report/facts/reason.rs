@@ -124,7 +124,7 @@ fn blocked_by<'b>(blocked: &'b BlockedChange, allow: &dyn Fn(KeyAllowance) -> St
         BlockReason::Referred { by } => {
             let by = Line::some_of(by.iter().map(ToString::to_string), 4);
             by.and(match blocked.consent() {
-                None => " refers to it: let go of it in one apply, and create it anew in the next",
+                None => " refers to it: remove the reference in one apply, and create it anew in the next",
                 Some(_) => " would be left without it",
             })
         }

@@ -241,7 +241,7 @@ fn replaces(parts: &[(Part, Vec<Item<'_>>)], room: &mut Room, is_open: bool) -> 
             Part::ThisChange if parts.len() == 1 => "#### Changes\n\n",
             Part::ThisChange => "#### This change\n\n",
             Part::BehindBase => "#### Behind base: applying would revert merged work\n\n",
-            Part::Others => "#### Not of this change, and an apply does it as well\n\n",
+            Part::Others => "#### Not part of this change, but an apply makes it as well\n\n",
         };
         if left < LEAST + heading.len() || misses == MISSES {
             break;
@@ -300,7 +300,7 @@ fn creates(part: Part, creates: &[&Change], room: &mut Room, is_open: bool) -> u
     let of_part = match part {
         Part::ThisChange => "",
         Part::BehindBase => " behind base: applying would revert merged work",
-        Part::Others => " not of this change, and an apply makes it as well",
+        Part::Others => " not part of this change, but an apply makes it as well",
     };
     let title = format!("#### {}\n\n", draw(&Line::count(creates.len(), "create").and(of_part)));
     let blocks = creates.iter().try_fold(title.clone(), |blocks, change| {

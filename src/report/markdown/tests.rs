@@ -209,7 +209,9 @@ fn equal_edits_are_one_hunk_with_the_names() {
 fn everything_that_an_apply_does_is_shown_where_a_base_is_known() {
     let text = of_plan(&sample_tests::attributed(sample_tests::plan(50, false)), &options(BUDGET));
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
-    assert!(at("#### This change") < at("#### Behind base") && at("#### Behind base") < at("#### Not of this change"));
+    assert!(
+        at("#### This change") < at("#### Behind base") && at("#### Behind base") < at("#### Not part of this change")
+    );
     assert!(text.contains("@@ spec.port  pending on base"), "{text}");
     assert!(text.contains("50 of 50 changes shown"), "{text}");
 }
@@ -320,7 +322,7 @@ fn what_an_apply_overwrites_is_shown_before_what_only_follows_from_this_change()
     }
     let text = of_plan(&plan, &options(4_000));
     let own = text.find("#### This change").expect("it is shown");
-    let outside = text.find("#### Not of this change").expect("it is shown");
+    let outside = text.find("#### Not part of this change").expect("it is shown");
     let key = plan.changes[last].key.to_string();
     assert!(own < outside && text[outside..].contains(&key), "{text}");
 }

@@ -44,8 +44,8 @@ pub fn progress_line(event: RunEvent<'_>, view: &TextView) -> Option<String> {
 pub fn step_line(step: &ChangeStep, took: Duration, view: &TextView) -> String {
     let name = change::step(step.action, &step.key, step.result.is_done(), view);
     let result = match &step.result {
-        ChangeResult::Done { adopted: true, .. } => "adopted: it was there as wanted, and nobody owned it",
-        ChangeResult::Done { by_reading: true, .. } => "done, settled by reading",
+        ChangeResult::Done { adopted: true, .. } => "adopted: already as wanted, and owned by no stack",
+        ChangeResult::Done { by_reading: true, .. } => "done, confirmed by a read",
         ChangeResult::Done { .. } => "done",
         ChangeResult::AlreadyDone => "already as wanted",
         ChangeResult::Conflict(_) => "conflict",

@@ -83,7 +83,8 @@ fn result<'a>(step: &'a ChangeStep, of: (&Outcome, &Plan), view: &TextView) -> B
         ChangeResult::Referred { by } => {
             let by = Line::some_of(by.iter().map(ToString::to_string), NAMES);
             if step.action == ActionKind::Recreate {
-                let text = line![by, " refers to it: let go of it in one apply, and create it anew in the next"];
+                let text =
+                    line![by, " refers to it: remove the reference in one apply, and create it anew in the next"];
                 return describe("blocked", text);
             }
             let allow = format!("--allow {}", safe::shell(&format!("referred={}", step.key)));

@@ -84,7 +84,7 @@ fn heading(part: Part, is_empty: bool, plan: &Plan) -> Block<'_> {
         Part::ThisChange if is_empty => ("no difference is from this change", Line::default()),
         Part::ThisChange => ("this change", Line::default()),
         Part::BehindBase => ("behind base", line!["  ", base(), " has newer changes that this change lacks:"]),
-        Part::Others => ("not of this change", line![", and an apply does it as well:"]),
+        Part::Others => ("not part of this change", line![", but an apply makes it as well:"]),
     };
     Block::Line(2, line![styled(Role::Strong, word), text])
 }

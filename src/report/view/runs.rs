@@ -233,7 +233,7 @@ fn resume(run: &RunSummary, flags: &str) -> String {
 
 /// The label of that command: a run without an end may be in progress, here or on another machine.
 fn to_resume(run: &RunSummary) -> &'static str {
-    if run.ended.is_some() { "resume with:" } else { "if nobody runs it any more, resume with:" }
+    if run.ended.is_some() { "resume with:" } else { "if it is no longer running, resume with:" }
 }
 
 /// The warning that the newest run of a stack was not finished.
@@ -243,7 +243,7 @@ pub fn open<'a>(run: &'a RunSummary, view: &TextView) -> Blocks<'a> {
     let mut blocks = Blocks::default();
     blocks.labelled(Role::Careful, "warning", line!["run ", name, " of ", began, " has not finished: ", done]);
     let resume = code(resume(run, &view.flags));
-    blocks.item(line!["if nobody runs it any more, resume it instead:  ", resume]);
+    blocks.item(line!["if it is no longer running, resume it instead:  ", resume]);
     blocks
 }
 

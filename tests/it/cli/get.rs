@@ -151,7 +151,7 @@ fn a_misspelt_name_column_or_filter_is_an_error_that_helps() {
     // A filter chooses among what the arguments name.
     let chosen = stage.run("get shop/* --only */search");
     chosen.code(0).stdout_contains("shop/search").does_not_say("shop/cart");
-    stage.run("get shop/cart --only shop/search").code(64).stderr_contains("the filters of this call leave nothing in");
+    stage.run("get shop/cart --only shop/search").code(64).stderr_contains("the filters of this call select nothing");
     stage.run("get --format json --columns name").code(64).stderr_contains("--columns");
     for format in ["", " --format yaml"] {
         let ran = stage.run(&format!("get nosuch{format}"));

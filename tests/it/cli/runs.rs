@@ -658,7 +658,7 @@ fn what_is_proposed_about_a_run_or_a_plan_names_its_environment_and_its_director
     cut_newest(&stage, 2, "");
     // It may be in progress as well.
     for words in ["history", "show last"] {
-        proposed(words, "if nobody runs it any more, resume with:  trueup");
+        proposed(words, "if it is no longer running, resume with:  trueup");
     }
     stage.run(&format!("{} --yes", proposed("history", "resume with:  trueup"))).code(0).stderr_ignored();
     let undone = ["history", "show last"].map(|words| {

@@ -106,7 +106,7 @@ fn a_proxy_that_is_not_there_or_opens_no_tunnel_is_named_with_the_variables_that
         (CLOSED.parse().expect("an address"), "Connection refused"),
         (
             answering(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n"),
-            "the proxy opens no tunnel to the service",
+            "the proxy refused to open a tunnel to the service",
         ),
         (answering(b"HTTP/1.1 407 Who are you\r\ncontent-length: 0\r\n\r\n"), "the proxy asks for a login"),
     ] {

@@ -151,7 +151,7 @@ fn a_working_tree_whose_repository_is_out_of_reach_is_refused() {
     for broken in [&b"gitdir: /nowhere/.git/worktrees/tree\n"[..], b"gitdir: ../nowhere", b"", b"nothing of git"] {
         std::fs::write(&pointer, broken).expect("a pointer");
         refused(&service, &stage, &tree, unknown);
-        refused(&service, &stage, &tree, "leads to no repository that can be read here");
+        refused(&service, &stage, &tree, "points to a repository that cannot be read here");
     }
     std::fs::remove_file(&pointer).expect("a pointer");
     symlink("../nowhere/.git", &pointer).expect("a link");

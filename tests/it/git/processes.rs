@@ -137,7 +137,7 @@ fn what_is_merged_while_the_definitions_are_read_is_not_taken_for_this_change() 
     commit(&stage, "main");
     stage.run("apply . --yes --quiet").code(0);
     git(&stage, "checkout -q branch");
-    let refused = "the repository moved to another commit while the definitions were read: run it again";
+    let refused = "`HEAD` changed while the definitions were read: run it again";
     let directory = stage.path("..").canonicalize().expect("a path").join("mover");
     std::fs::create_dir_all(&directory).expect("a directory");
     let (here, moved) = (stage.path(".").canonicalize().expect("a path"), directory.join("moved"));

@@ -127,7 +127,7 @@ fn nothing_may_refer_to_what_is_created_anew() {
     stage
         .run(&format!("plan . {ALLOW} --allow referred=virtual_site:shop/edge"))
         .code(0)
-        .stdout_contains("refers to it: let go of it in one apply")
+        .stdout_contains("refers to it: remove the reference in one apply")
         .does_not_say("-/+ recreate");
     // Who lets go in the same run does so first.
     stage.write("ep.yaml", &definition("shop/ep", 80));
@@ -152,7 +152,7 @@ fn what_refers_to_it_and_moves_to_another_namespace_still_refers_to_it() {
     stage
         .run(&format!("plan . {ALLOW}"))
         .code(0)
-        .stdout_contains("refers to it: let go of it in one apply")
+        .stdout_contains("refers to it: remove the reference in one apply")
         .does_not_say("-/+ recreate");
     let before = writes(&service).len();
     stage.run(&format!("apply . --yes --quiet {ALLOW}")).stderr_ignored();

@@ -653,7 +653,7 @@ fn nothing_that_is_wrong_with_an_overlay_shows_its_secret() {
         (of("web", &format!("$remove: 1, {secret}")), String::new(), "`$remove` is not a boolean"),
         (of("web", &format!("$remove: false, {secret}")), String::new(), "which no overlay below removes"),
         (of("wep", secret), String::new(), "which no file defines"),
-        (format!("{{kind: certificate, {secret}}}\n"), String::new(), "names no definition"),
+        (format!("{{kind: certificate, {secret}}}\n"), String::new(), "does not name a definition"),
         (format!("{0}---\n{0}", of("web", secret)), String::new(), "has two documents"),
         (of("web", "$remove: true"), of("web", secret), "which another overlay removes"),
         (of("wep", secret), of("wep", &format!("$remove: false, {secret}")), "which no overlay below removes"),

@@ -215,7 +215,7 @@ fn what_others_merged_after_the_last_push_is_not_of_the_pull_request() {
     let found = targets(&runner.step(&step(&workflow("plan.yaml"), "stacks", "stacks")));
     assert_eq!(found.len(), 1, "{found:?}");
     let planned = plan(&mut runner, &found[0]);
-    assert!(planned.summary.contains("#### 1 create not of this change"), "{}", planned.summary);
+    assert!(planned.summary.contains("#### 1 create not part of this change"), "{}", planned.summary);
 }
 
 #[test]

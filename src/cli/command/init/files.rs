@@ -134,7 +134,7 @@ pub fn before_pipelines(forge: Forge) -> Option<&'static str> {
              for each environment NAME of a stack, `plan-NAME` has the tokens of `plan`, and `production-NAME` the rules of `production`\n  \
              require the check `trueup` of the workflow `plan`\n  \
              name your default branch in apply.yaml, apply-stack.yaml and snapshot.yaml, if it is not `main`\n  \
-             delete snapshot.yaml if nobody but the tenant's people may read what it contains\n",
+             delete snapshot.yaml if only the tenant's team may read its contents\n",
         ),
         Forge::Gitlab => Some(
             "Before the pipeline runs:\n  \
@@ -192,7 +192,7 @@ mod tests {
             (Forge::Github, "reviewer", "reviewers"),
             (Forge::Github, "TRUEUP_RELEASES", "TRUEUP_RELEASES"),
             (Forge::Gitlab, "\"schedule\"", "schedule"),
-            (Forge::Gitlab, "are protected", "protect"),
+            (Forge::Gitlab, "the protected ones", "protect"),
             (Forge::Gitlab, "TRUEUP_COMMENT_TOKEN", "TRUEUP_COMMENT_TOKEN"),
         ];
         for (forge, used, named) in needed {

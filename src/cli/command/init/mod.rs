@@ -15,7 +15,7 @@ const NAMESPACE: &str = "shop";
 
 /// Begins a stack: writes trueup.yaml, an example definition, .gitignore, and pipelines.
 ///
-/// What no flag gives has a default, which it prints. A file that exists is never overwritten. With --sandbox it begins a
+/// Values without a flag have defaults, which it prints. A file that exists is never overwritten. With --sandbox it begins a
 /// first hour without a tenant.
 #[derive(Debug, Args)]
 #[command(
