@@ -25,12 +25,15 @@ pub(super) struct Examined {
 /// Whether a document is of another kind.
 pub(super) fn is_other_kind(root: &Item<'_>) -> bool {
     let kind = root.get("kind").and_then(Item::text).unwrap_or_default();
-    names_other_kind(kind, root.get("format_version").is_some())
+    let has = |key: &str| root.get(key).is_some();
+    names_other_kind(kind, has("format_version"), has("metadata") || has("spec"))
 }
 
-/// Whether `kind` names another document of trueup; documents that commands write have a format version.
-pub(super) fn names_other_kind(kind: &str, has_version: bool) -> bool {
-    OTHER_KINDS.contains(&kind) || (has_version && !kind.is_empty() && KindName::find(kind).is_none())
+/// Whether `kind` names another document of trueup; documents that commands write have a format version. A few of their
+/// kinds, such as `fleet`, are kinds of objects too.
+pub(super) fn names_other_kind(kind: &str, has_version: bool, is_object: bool) -> bool {
+    let is_written = || has_version && !kind.is_empty() && (KindName::find(kind).is_none() || !is_object);
+    OTHER_KINDS.contains(&kind) || is_written()
 }
 
 /// Reports `$remove`, which only a document of an overlay may contain.

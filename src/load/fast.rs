@@ -101,7 +101,11 @@ pub(super) fn is_other_kind(text: &[u8]) -> bool {
     struct PlainHead {
         kind: String,
         format_version: Option<IgnoredAny>,
+        metadata: Option<IgnoredAny>,
+        spec: Option<IgnoredAny>,
     }
-    serde_json::from_slice::<PlainHead>(text)
-        .is_ok_and(|head| names_other_kind(&head.kind, head.format_version.is_some()))
+    serde_json::from_slice::<PlainHead>(text).is_ok_and(|head| {
+        let is_object = head.metadata.is_some() || head.spec.is_some();
+        names_other_kind(&head.kind, head.format_version.is_some(), is_object)
+    })
 }

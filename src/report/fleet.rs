@@ -357,7 +357,8 @@ impl<'a> Fleet<'a> {
             FleetCommand::Apply | FleetCommand::Validate => Line::default(),
         };
         let found = (!found.is_empty()).then(|| line!["; ", found]);
-        line![Line::count(self.parts.len(), "stack"), states, found]
+        let incomplete = (!self.problems.is_empty()).then_some("incomplete, ");
+        line![incomplete, Line::count(self.parts.len(), "stack"), states, found]
     }
 
     /// The commands that apply these plans, if that changes something and is not refused because a list could not be

@@ -40,7 +40,10 @@ fn fifo(stage: &Stage, path: &str) {
 fn a_document_that_a_command_wrote_is_no_definition_and_no_plan() {
     let service = Service::start();
     let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80));
-    for call in ["plan . --format json", "drift . --format json", "validate . --json", "explain variables . --json"] {
+    let fleet = "drift . . --format json";
+    for call in
+        ["plan . --format json", "drift . --format json", "validate . --json", "explain variables . --json", fleet]
+    {
         let written = stage.run(call);
         stage.write("document.json", written.stderr_ignored().text());
         stage.run("validate .").code(0).stdout_contains("1 endpoint").stderr_ignored();

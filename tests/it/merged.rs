@@ -415,7 +415,7 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
         .run("fleet report empty")
         .code(5)
         .stdout_contains("== empty\nINCOMPLETE  it contains no *.json file")
-        .stdout_contains("\n0 stacks\n");
+        .stdout_contains("\nincomplete, 0 stacks\n");
     stage.run("fleet report nowhere").code(5).stdout_contains("== nowhere\nINCOMPLETE  ");
     stage.run("fleet report").code(64).stderr_ignored();
     reset();

@@ -308,7 +308,8 @@ pub struct ApplyArgs {
 /// How definitions are written.
 #[derive(Debug, Args)]
 pub struct DefinitionFileArgs {
-    /// The directory to write to; files go to NAMESPACE/NAME.yaml in it
+    /// The directory to write to; files go to NAMESPACE/NAME.yaml in it, those of other kinds than endpoint to
+    /// NAMESPACE/KIND/NAME.yaml
     #[arg(long, short, value_name = "DIR", default_value = ".")]
     pub output: PathBuf,
     /// Overwrite existing files

@@ -103,9 +103,8 @@ pub async fn run(arguments: &AdoptArgs, filter: &FilterArgs, context: &Context) 
     let unnamed = left_unnamed(&plan, arguments.unnamed).filter(|(key, ..)| is_selected(key));
     let unnamed = unnamed.map(|(key, path, why)| line(key, path, None, why));
     left.extend(others.into_iter().chain(unnamed).chain(undefined(&plan)));
-    for one in
-        wanted.iter().filter(|one| edits.adopted.iter().any(|(key, field)| (key, field) == (&one.key, &one.field)))
-    {
+    let adopted: BTreeSet<(&Key, &Field)> = edits.adopted.iter().map(|(key, field)| (key, field)).collect();
+    for one in wanted.iter().filter(|one| adopted.contains(&(&one.key, &one.field))) {
         let why = "no answer shows a secret; write it in its sealed form to change the object";
         let place = place(&one.key, Some(&one.field));
         left.extend(new_secrets(one, &stack.loaded).iter().map(|secret| line(&one.key, secret, place.clone(), why)));

@@ -297,7 +297,9 @@ fn fault(node: &'static Json, place: &Place<'_, '_>, text: &str, at: TextSpan<'_
             let whole = text.match_indices(['.', '[']).nth(1).map(|(at, _)| &text[..at]);
             let label = match whole.filter(|whole| field(whole, "").is_some()) {
                 Some(whole) => format!("it is ignored with the whole field: `{whole}`"),
-                None => format!("of an endpoint it is one of {}", field_names()),
+                None => {
+                    format!("the fields of an endpoint are {}; of another kind: trueup explain KIND", field_names())
+                }
             };
             Some(error(at, format!("`{text}` is not a field of an object"), &label))
         }

@@ -243,7 +243,13 @@ impl Patch<'_> {
         let before = match kept {
             Some(0) => None,
             Some(kept) => Some(start(0)..start(kept)),
-            None => Some(start(0)..end(all.len() - 1)),
+            // A comma behind the last one would be left alone.
+            None => {
+                let end = end(all.len() - 1);
+                let comma = self.text[end..].find(|c: char| !c.is_whitespace());
+                let comma = comma.filter(|at| self.text[end + at..].starts_with(','));
+                Some(start(0)..end + comma.map_or(0, |at| at + 1))
+            }
         };
         let mut ranges: Vec<Range<usize>> = before.into_iter().collect();
         let behind = kept.map_or(all.len()..all.len(), |kept| kept + 1..all.len());

@@ -292,6 +292,25 @@ fn flow_style_stays_on_its_lines() {
 }
 
 #[test]
+fn the_last_entry_in_brackets_goes_with_its_comma() {
+    let text = |labels: &str| {
+        format!("metadata:\n  name: web\n  namespace: shop\n  labels: {labels}\nspec: {{ip: 10.0.0.7, port: 80}}\n")
+    };
+    let lines = |entries: &str| format!("{{\n    {entries}\n  }}");
+    let gone = |key: &'static str| (key, Value::Null);
+    for (before, wanted, after) in [
+        ("{a: b,}".to_owned(), vec![gone("labels.a")], "{}".to_owned()),
+        ("{a: b , }".to_owned(), vec![gone("labels.a")], "{ }".to_owned()),
+        (lines("a: b,"), vec![gone("labels.a")], lines("")),
+        ("{a: b, c: d,}".to_owned(), vec![gone("labels.a"), gone("labels.c")], "{}".to_owned()),
+        ("{a: b, c: d,}".to_owned(), vec![gone("labels.c")], "{a: b,}".to_owned()),
+        ("{a: b, c: d,}".to_owned(), vec![gone("labels.a")], "{c: d,}".to_owned()),
+    ] {
+        assert_eq!(edited(&text(&before), &wanted), text(&after), "{before}");
+    }
+}
+
+#[test]
 fn nothing_goes_between_a_value_in_brackets_and_its_comment() {
     let of =
         |spec: &str| format!("metadata: {{name: cart, namespace: shop}}\nspec: {{\n  ip: 10.0.0.7,\n  {spec}\n}}\n");

@@ -18,9 +18,8 @@ const ROWS: usize = 3;
 /// The results of several stacks, under the budget of one report.
 pub(in crate::report) fn fleet(fleet: &Fleet<'_>, options: &TextView) -> String {
     let mut text = marker("fleet", None);
-    let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
     let word = fleet.command.as_str();
-    text.push_str(&format!("### trueup {word}: {}\n\n", draw(&line![incomplete, fleet.headline()])));
+    text.push_str(&format!("### trueup {word}: {}\n\n", draw(&fleet.headline())));
     let shared = Line::joined(fleet.shared(|_| true), ", ");
     if !shared.is_empty() {
         text.push_str(&format!("{}.\n\n", capital(&draw(&shared))));
