@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::diagnostic::Diagnostic;
-use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
+use super::item::{self, Item, MapEntry, TextSpan, Value, ValueOrigin, has_leading_zero, integer_of};
 use super::suggestion::nearest;
 use super::syntax::is_odd_blank;
 use super::text::Language;
 use super::tree::TextStyle;
 use crate::kind::{self, Field, Flag, KindName, Message, camel, snake};
-use crate::model::Segment;
+use crate::model::{Json, Segment};
 
 /// Keys with which users try to put a secret into settings, which do not contain secrets.
 const SECRETS: [&str; 4] = ["api_key", "api_token", "password", "token"];
@@ -125,14 +125,39 @@ impl<'i, 's> Place<'i, 's> {
 
     pub(super) fn integer<N: TryFrom<i128>>(&self) -> Result<N, Fault> {
         let Value::Text(text, style) = &self.item.value else { return Err(self.wrong("an integer")) };
-        if *style == TextStyle::Plain && has_leading_zero(text) {
-            let what = format!("`{}` is `{text}`, which is octal in YAML 1.1 and decimal in YAML 1.2", self.name());
-            let label = "write the number without the leading zero; octal is 0o17";
-            return Err(Some(self.at.error(what, label)));
-        }
+        self.no_leading_zero()?;
         let number = integer_of(text, *style).ok_or_else(|| self.wrong("an integer"))?;
         number.and_then(|number| N::try_from(number).map_err(drop)).map_err(|()| {
             Some(self.at.error(format!("`{}` is {text}, too large an integer", self.name()), "a smaller one"))
+        })
+    }
+
+    /// The number of a field that may have a fraction.
+    pub(super) fn float(&self) -> Result<f64, Fault> {
+        self.no_leading_zero()?;
+        let number = self.item.text().and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite());
+        number.ok_or_else(|| self.wrong("a number"))
+    }
+
+    fn no_leading_zero(&self) -> Result<(), Fault> {
+        match &self.item.value {
+            Value::Text(text, TextStyle::Plain) if has_leading_zero(text) => {
+                let what = format!("`{}` is `{text}`, which is octal in YAML 1.1 and decimal in YAML 1.2", self.name());
+                let label = "write the number without the leading zero; octal is 0o17";
+                Err(Some(self.at.error(what, label)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A value of any type.
+    pub(super) fn any(&self) -> Result<Json, Fault> {
+        self.no_leading_zero()?;
+        let mut odd = None;
+        let value = item::json(self.item, &mut |item| _ = odd.get_or_insert(item));
+        odd.map_or(Ok(value), |item| {
+            let what = format!("`{}` cannot be sent as a number", item.text().unwrap_or_default());
+            Err(Some(item.span.error(what, "write a number of JSON without a leading zero, or a text in quotes")))
         })
     }
 
@@ -193,31 +218,6 @@ impl Decoder {
     pub(super) fn take<T>(&mut self, place: &Place<'_, '_>, read: Result<T, Fault>) -> Option<T> {
         read.map_err(|fault| self.fault(&place.path, fault)).ok()
     }
-}
-
-/// Whether versions of YAML disagree about the number.
-fn has_leading_zero(text: &str) -> bool {
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The integer that a scalar means in YAML 1.2, or by quoted digits; `Err` where it is too large.
-fn integer_of(text: &str, style: TextStyle) -> Option<Result<i128, ()>> {
-    let (digits, radix, negative) = if style == TextStyle::Plain {
-        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-        match (text.strip_prefix("0x"), text.strip_prefix("0o")) {
-            (Some(hex), _) => (hex, 16, false),
-            (_, Some(octal)) => (octal, 8, false),
-            _ => (unsigned, 10, text.starts_with('-')),
-        }
-    } else {
-        (text, 10, false)
-    };
-    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
-        return None;
-    }
-    let number = i128::from_str_radix(digits, radix).map_err(|_| ());
-    Some(number.map(|number| if negative { -number } else { number }))
 }
 
 pub(super) fn described(item: &Item<'_>) -> String {

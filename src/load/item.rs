@@ -4,6 +4,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Number;
 
 use super::diagnostic::Diagnostic;
 use super::text::{Position, SourceText};
@@ -355,20 +359,69 @@ impl<'s> Resolver<'_, 's, '_> {
     }
 }
 
-/// A value as JSON, typed as YAML reads it, without the keys that are null.
-pub(super) fn json(item: &Item<'_>) -> Json {
+/// A value as JSON, typed by the core schema of YAML 1.2, without the keys that are null. A number that JSON cannot express,
+/// or that YAML 1.1 reads as another number, is passed to `odd` and kept as a text.
+pub(super) fn json<'i, 's>(item: &'i Item<'s>, odd: &mut dyn FnMut(&'i Item<'s>)) -> Json {
     match &item.value {
-        Value::Text(text, TextStyle::Plain) => match serde_yaml::from_str(text) {
-            Ok(scalar @ (Json::Null | Json::Bool(_) | Json::Number(_))) => scalar,
-            _ => Json::from(&**text),
-        },
+        Value::Text(text, TextStyle::Plain) => scalar(text).unwrap_or_else(|| {
+            odd(item);
+            Json::from(&**text)
+        }),
         Value::Text(text, _) => Json::from(&**text),
-        Value::List(items) => items.iter().map(json).collect(),
+        Value::List(items) => items.iter().map(|item| json(item, odd)).collect(),
         Value::Map(entries) => {
             let set = entries.iter().filter(|entry| !entry.item.is_null());
-            set.map(|entry| (entry.key.to_string(), json(&entry.item))).collect()
+            set.map(|entry| (entry.key.to_string(), json(&entry.item, odd))).collect()
         }
         // The text as written, such as a variable of another environment.
         Value::Refused => Json::from(item.span.slice()),
     }
+}
+
+/// What a plain scalar means in the core schema of YAML 1.2.
+fn scalar(text: &str) -> Option<Json> {
+    static FLOAT: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$").expect("a constant"));
+    match text {
+        text if is_null(text) => return Some(Json::Null),
+        "true" | "True" | "TRUE" => return Some(true.into()),
+        "false" | "False" | "FALSE" => return Some(false.into()),
+        _ if has_leading_zero(text) => return None,
+        _ => {}
+    }
+    let is_not_finite = || {
+        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+        matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN")
+    };
+    match integer_of(text, TextStyle::Plain) {
+        Some(number) => Number::from_i128(number.ok()?).map(Json::Number),
+        None if is_not_finite() => None,
+        None if FLOAT.is_match(text) => Number::from_f64(text.parse().ok()?).map(Json::Number),
+        None => Some(text.into()),
+    }
+}
+
+/// Whether versions of YAML disagree about the number.
+pub(super) fn has_leading_zero(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The integer that a scalar means in YAML 1.2, or by quoted digits; `Err` where it is too large.
+pub(super) fn integer_of(text: &str, style: TextStyle) -> Option<Result<i128, ()>> {
+    let (digits, radix, negative) = if style == TextStyle::Plain {
+        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+        match (text.strip_prefix("0x"), text.strip_prefix("0o")) {
+            (Some(hex), _) => (hex, 16, false),
+            (_, Some(octal)) => (octal, 8, false),
+            _ => (unsigned, 10, text.starts_with('-')),
+        }
+    } else {
+        (text, 10, false)
+    };
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return None;
+    }
+    let number = i128::from_str_radix(digits, radix).map_err(|_| ());
+    Some(number.map(|number| if negative { -number } else { number }))
 }

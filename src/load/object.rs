@@ -10,7 +10,7 @@ use super::config::Config;
 use super::definition::{Examined, follows, is_other_kind, located, no_removal, service_keys, unknown_kind_error};
 use super::diagnostic::Diagnostic;
 use super::fields::{Decoder, Fault, Fields, Place, described, first_line};
-use super::item::{self, Item, MapEntry, TextSpan, Value as Written};
+use super::item::{Item, MapEntry, TextSpan, Value as Written};
 use super::rules;
 use super::suggestion::{did_you_mean, nearest};
 use crate::kind::{self, Field, FieldKind, Flag, Group, KindName, Message, Part, Rule, Unit};
@@ -264,7 +264,10 @@ impl ObjectReader<'_> {
                 let error = clear.key_at.error(format!("the secret in `{name}` is in clear text"), "");
                 fields.decoder.fault(&place.path, error.with_help(SEAL_IT));
             }
-            values.insert(name, item::json(&entry.item));
+            let place = Place::of(entry, place.join(Segment::Key(name.clone().into())));
+            if let Some(value) = fields.decoder.take(&place, place.any()) {
+                values.insert(name, value);
+            }
         }
         fields.finish();
         for group in &message.groups {
@@ -341,10 +344,7 @@ impl ObjectReader<'_> {
         let scalar = match kind {
             FieldKind::Bool => place.boolean().map(Json::from),
             FieldKind::Integer { bits, is_signed } => integer(place, field, kind::integers(*bits, *is_signed)),
-            FieldKind::Float { .. } => {
-                let number = item.text().and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite());
-                number.map(Json::from).ok_or_else(|| place.wrong("a number"))
-            }
+            FieldKind::Float { .. } => place.float().map(Json::from),
             FieldKind::Text | FieldKind::Bytes => place.text().map(Json::from),
             FieldKind::Timestamp | FieldKind::Duration => {
                 let text = item.text().filter(|text| kind.has(text)).map(Json::from);
@@ -352,7 +352,7 @@ impl ObjectReader<'_> {
                 let wanted = if is_time { "a time such as 2026-01-31T12:00:00Z" } else { "a duration such as 1.5s" };
                 text.ok_or_else(|| place.wrong(wanted))
             }
-            FieldKind::Any => Ok(item::json(item)),
+            FieldKind::Any => place.any(),
             FieldKind::Message("") if !matches!(item.value, Written::Map(_)) => {
                 let what = format!("`{}` is {}, but it has no value", place.name(), described(item));
                 Err(Some(at.error(what, format!("write `{}: {{}}`", place.name()))))

@@ -703,6 +703,35 @@ fn a_key_that_is_missing_or_has_swallowed_its_value_is_an_error() {
 }
 
 #[test]
+fn a_value_of_any_type_is_what_yaml_says_or_an_error() {
+    let read = |written: &str| {
+        let text = pool(&format!("{SERVERS}  port: 80\n  newer: {written}\n"));
+        let settings = "unchecked: [origin_pool.spec.newer]\n".to_owned();
+        let file = |(path, text): (&str, String)| SourceFile { path: path.to_owned(), bytes: text.into_bytes() };
+        let files = [("trueup.yaml", settings), ("a.yaml", text)].map(file);
+        let loaded = sources(files.into(), &LoadOptions::default()).map_err(|problems| problems.summary())?;
+        let spec = &loaded.desired.definitions.values().next().expect("a definition").endpoint.spec;
+        Ok::<_, String>(spec.json()["newer"].clone())
+    };
+    for (written, value) in [
+        ("0b11", json!("0b11")),
+        ("+0x1F", json!("+0x1F")),
+        ("-0o17", json!("-0o17")),
+        ("0x1F", json!(31)),
+        ("-17", json!(-17)),
+        ("1.50", json!(1.5)),
+        ("[1e3, .5, yes, on]", json!([1000.0, 0.5, "yes", "on"])),
+        ("{a: True, b: ~, c: '010'}", json!({"a": true, "c": "010"})),
+        ("18446744073709551615", json!(u64::MAX)),
+    ] {
+        assert_eq!(read(written), Ok(value), "{written}");
+    }
+    for written in [".inf", "-.INF", ".nan", "010", "[1, 1e400]", "{a: 123456789012345678901}", "[010]"] {
+        assert!(read(written).is_err(), "{written}");
+    }
+}
+
+#[test]
 fn a_key_is_a_text_or_an_alias_of_one() {
     let endpoint = |key: &str| {
         let metadata = "{name: cart, namespace: shop, labels: {&key a: b}}";

@@ -49,6 +49,11 @@ impl Execute for RollbackArgs {
             return Err(stack::unmatched(unmatched).hint("nothing was sent"));
         }
         let source = LiveSource::of(&connection)?;
+        if record.writes().is_empty() {
+            let flags = context.call.settings();
+            let text = format!("run `{}` changed nothing; for the runs before it: trueup history{flags}", record.run());
+            context.output.notice(&text);
+        }
         let undone = record.undone();
         let (namespaces, kinds): (BTreeSet<_>, _) =
             undone.lists().into_iter().map(|list| (list.namespace, list.kind)).unzip();

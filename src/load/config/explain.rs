@@ -78,16 +78,16 @@ pub(in crate::load) fn settings(source: &SourceText, options: &LoadOptions) -> V
     };
     for (name, layer) in &layers {
         leaves(&merged(None, layer, &OWN_KEYS, &mut Vec::new()), &mut Vec::new(), &mut |path, entry| {
-            set(path.to_vec(), json(&entry.item), name, Some(entry.key_at.location()));
+            set(path.to_vec(), json(&entry.item, &mut |_| {}), name, Some(entry.key_at.location()));
         });
         for entry in layer.entries().iter().filter(|entry| *name != LayerName::TopLevel && !entry.item.is_null()) {
             let (path, place) = (vec![entry.key.clone().into_owned()], Some(entry.key_at.location()));
             match &*entry.key {
                 // `extends` is not merged: it belongs to the environment that sets it.
-                "extends" => set(path, json(&entry.item), name, place),
+                "extends" => set(path, json(&entry.item, &mut |_| {}), name, place),
                 // Overlays add up: a layer does not replace the overlay of another layer.
                 "overlay" => {
-                    let (value, layer) = (json(&entry.item), name.clone());
+                    let (value, layer) = (json(&entry.item, &mut |_| {}), name.clone());
                     overlays.push(ExplainedSetting { path, value, layer, place, replaced: Vec::new() });
                 }
                 _ => {}

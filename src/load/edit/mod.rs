@@ -290,7 +290,7 @@ impl Editor<'_> {
         if is_whole(old) && !is_whole(new) {
             return Err(changed.iter().find_map(|one| self.overlay_of(one, before)).unwrap_or(NotEditable::Withdrawn));
         }
-        let values = |(text, context)| self.each(text, context, item::json);
+        let values = |(text, context)| self.each(text, context, |item| item::json(item, &mut |_| {}));
         let [merged, was, is] = [(old, &self.context), (old, &plain), (new, &plain)].map(values);
         for one in changed {
             let key = one.key.to_string();

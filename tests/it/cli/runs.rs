@@ -282,6 +282,21 @@ fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
 }
 
 #[test]
+fn a_rollback_of_a_run_that_changed_nothing_says_so() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.write("cart.yaml", &definition("shop/cart", 81));
+    service.misbehave("rules: [{operation: endpoint-replace, status: {code: 403}}]");
+    stage.run("apply . --yes --quiet").code(1).stderr_ignored();
+    stage
+        .run("rollback last --yes")
+        .code(0)
+        .stdout_contains("Nothing to roll back")
+        .stderr_contains("changed nothing; for the runs before it: trueup history");
+}
+
+#[test]
 fn a_rollback_leaves_alone_what_somebody_changed_since() {
     let service = Service::start();
     let stage = stage(&service);
