@@ -6,7 +6,7 @@ use std::fmt;
 use crate::api::{ApiError, Certainty};
 use crate::drift::Verdict;
 use crate::file::FileError;
-use crate::load::{self, Diagnostic};
+use crate::load::{self, Diagnostic, Severity};
 use crate::plan::{ApprovalError, Plan};
 use crate::report::error::{ErrorReport, Refusal};
 use crate::run::{ChangeResult, Outcome, Verification};
@@ -249,6 +249,16 @@ impl CommandError {
     pub fn refusal(mut self, refusal: Refusal) -> Self {
         self.details.refusal = Some(refusal);
         self
+    }
+
+    /// The error as the reason in a report of several stacks, with the first of the problems that it sums up.
+    pub fn reason(&self) -> String {
+        let first = self.details.diagnostics.iter().find(|one| one.severity == Severity::Error);
+        let first = first.map(|one| match one.file() {
+            Some(file) => format!("{file}:{}: {}; ", one.line(), one.message),
+            None => format!("{}; ", one.message),
+        });
+        first.unwrap_or_default() + &self.to_string()
     }
 
     /// The error as a report.

@@ -22,6 +22,17 @@ fn three(service: &Service) -> Stage {
 }
 
 #[test]
+fn a_stack_with_invalid_definitions_has_its_first_problem_in_every_report() {
+    let service = Service::start();
+    let stage = three(&service);
+    stage.write("s/c/x.yaml", &definition("c/x", 80).replace("port:", "prot:"));
+    for format in ["json", "markdown", "html", "github", "sarif"] {
+        let report = stage.run(&format!("plan s/a s/c --skip-missing-env --format {format}"));
+        report.code(1).stderr_ignored().stdout_contains("x.yaml:").stdout_contains("unknown field");
+    }
+}
+
+#[test]
 fn a_stack_without_the_environment_fails_alone_or_is_skipped_by_a_flag_and_named() {
     let service = Service::start();
     let stage = three(&service);

@@ -304,7 +304,7 @@ pub fn report<'m, T>(
     let (mut parts, mut worst) = (Vec::with_capacity(members.len()), ExitStatus::Done);
     let why = |error: &CommandError| match error.status {
         ExitStatus::Unknown => NoResult::Unknown(error.to_string()),
-        _ => NoResult::Failed(error.to_string()),
+        _ => NoResult::Failed(error.reason()),
     };
     for (member, done) in members.iter().zip(done) {
         let (outcome, view, status) = match done {
