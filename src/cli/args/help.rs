@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, Command, Id};
 
 use crate::cli::prelude::*;
 use crate::cli::{CommandError, command};
@@ -16,10 +16,16 @@ const OPTIONS: &str = "Global options: trueup help options";
 /// The command with its help pages: the usual options, or every option and text if `is_whole`. Each option has one
 /// line, so that a page fits a screen; the global options have a page of their own.
 pub fn pages(is_whole: bool) -> Command {
-    paged(command::described().mut_subcommand("help", |help| help.hide(true)), is_whole)
+    let command = command::described().mut_subcommand("help", |help| help.hide(true));
+    let globals: Vec<Id> = globals(&command).map(|arg| arg.get_id().clone()).collect();
+    paged(command, is_whole, &globals)
 }
 
-fn paged(mut command: Command, is_whole: bool) -> Command {
+fn globals(command: &Command) -> impl Iterator<Item = &Arg> {
+    command.get_arguments().filter(|arg| arg.is_global_set())
+}
+
+fn paged(mut command: Command, is_whole: bool, globals: &[Id]) -> Command {
     let mut after = command.get_after_help();
     if is_whole {
         after = command.get_after_long_help().or(after);
@@ -33,17 +39,17 @@ fn paged(mut command: Command, is_whole: bool) -> Command {
     let shown = |arg: Arg| match arg.get_id().as_str() {
         "help" if is_whole => arg.action(ArgAction::HelpShort).help("Print help"),
         "help" => arg.action(ArgAction::HelpShort).help("Print help (all options: --help)"),
-        _ if arg.is_global_set() => arg.hide(true),
+        _ if globals.contains(arg.get_id()) => arg.hide(true),
         _ if is_whole => arg.hide_short_help(false),
         _ => arg,
     };
-    command.after_help(after).mut_args(shown).mut_subcommands(|command| paged(command, is_whole))
+    command.after_help(after).mut_args(shown).mut_subcommands(|command| paged(command, is_whole, globals))
 }
 
 /// The page of the global options.
 pub fn options() -> String {
-    let globals = command::described().get_arguments().filter(|arg| arg.is_global_set()).cloned().collect::<Vec<_>>();
-    let mut page = Command::new("options").disable_help_flag(true).args(globals).max_term_width(100);
+    let command = command::described();
+    let mut page = Command::new("options").disable_help_flag(true).args(globals(&command)).max_term_width(100);
     page = page.help_template("Every command takes these options and uses those that it needs.\n\n{options}\n");
     page.render_long_help().to_string()
 }
@@ -303,6 +309,12 @@ mod tests {
         assert!(page.contains("--token-file <FILE>") && page.contains("TRUEUP_BASE_URL"), "{page}");
         let plan = super::pages(true).find_subcommand_mut("plan").expect("a command").render_help().to_string();
         assert!(!plan.contains("--token-file") && plan.contains("trueup help options"), "{plan}");
+        // An option that only some commands share has no other page.
+        let mut pages = super::pages(true);
+        pages.build();
+        let list = pages.find_subcommand_mut("ddos").and_then(|ddos| ddos.find_subcommand_mut("list"));
+        let list = list.expect("a command").render_help().to_string();
+        assert!(list.contains("--namespace") && !list.contains("--token-file"), "{list}");
     }
 
     #[test]
