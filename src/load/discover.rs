@@ -31,7 +31,7 @@ pub fn stacks_below(directory: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
 fn is_misnamed(entry: &DirEntry) -> bool {
     let names_stack =
         |line: &str| line.starts_with("stack:") || line.trim_start_matches(['{', ' ', '\t']).starts_with("\"stack\":");
-    entry.file_name().to_str().is_some_and(config::is_misnamed)
+    entry.file_name().to_str().and_then(config::wrong_name).is_some()
         && file::read(entry.path(), limit::SETTINGS)
             .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).lines().any(names_stack))
 }

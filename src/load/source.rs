@@ -390,8 +390,7 @@ impl FileFilter {
             problems.push(Diagnostic::of_file(what, path, help));
             return false;
         }
-        if config::is_misnamed(name) {
-            let what = format!("settings are read from trueup.yaml, not from {name}");
+        if let Some(what) = config::wrong_name(name) {
             problems.push(Diagnostic::of_file(what, path, "rename it"));
             return false;
         }

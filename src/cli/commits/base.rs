@@ -341,7 +341,7 @@ pub fn settings_at(stack: &Stack<'_>, base: &str, pruned: &BTreeSet<Namespace>) 
     let target = BaseTarget::of(stack, own.as_ref().map(|(config, _)| config), &name, pruned)?;
     let own_prefix = own.as_ref().map(|(_, root)| root.prefix.as_str());
     for directory in declared.iter().filter(|directory| directory.may_name(&name)) {
-        let wrong = |reason: &str| unknown(base, &format!("{}: {reason}", directory.file()));
+        let wrong = |reason: &str| unknown(base, &format!("{}{reason}", directory.prefix));
         for (environment, config) in directory.stacks().map_err(wrong)? {
             // An environment begins with the top-level settings of its own file, and may loosen them.
             let is_below = environment.is_none() && target.is_environment && own_prefix == Some(&*directory.prefix);

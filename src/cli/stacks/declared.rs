@@ -77,7 +77,8 @@ impl DeclaredDirectory {
     /// The settings cannot be read; with the reason.
     pub fn config(&self) -> Result<&Config, &str> {
         let settings = self.settings.get_or_init(|| {
-            load::settings_of(Some(self.file.clone()?), &LoadOptions::default()).map_err(|problems| problems.summary())
+            let wrong = |problems: Diagnostics| format!("{}: {}", config::FILE, problems.summary());
+            load::settings_of(Some(self.file.clone()?), &LoadOptions::default()).map_err(wrong)
         });
         settings.as_ref().map_err(String::as_str)
     }
@@ -163,8 +164,12 @@ pub fn in_tree(top: &Path) -> Result<Vec<DeclaredDirectory>, String> {
         // A link that leads out of the stack's directory does not count as a settings file.
         let read = || Directory::open(&path)?.read(config::FILE, limit::DEFINITIONS);
         let file = match path.join(config::FILE).symlink_metadata() {
-            Ok(_) => read().map_err(|error| error.to_string()),
-            Err(_) => Err("the file of its settings has another name".to_owned()),
+            Ok(_) => read().map_err(|error| format!("{}: {error}", config::FILE)),
+            Err(error) => {
+                let mut names = path.read_dir().into_iter().flatten().flatten().map(|entry| entry.file_name());
+                let wrong = names.find_map(|name| config::wrong_name(name.to_str()?));
+                Err(wrong.unwrap_or_else(|| format!("{}: {error}", config::FILE)))
+            }
         };
         let below = slashed(path.strip_prefix(top).unwrap_or(&path));
         let prefix = if below.is_empty() { below } else { format!("{below}/") };
@@ -198,7 +203,7 @@ pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDi
                 readable.push(prefix);
             }
             None => {
-                let why = "it is a link or larger than allowed".to_owned();
+                let why = format!("{}: it is a link or larger than allowed", config::FILE);
                 declared.push(DeclaredDirectory::new(prefix, PathBuf::new(), Err(why)));
             }
         }

@@ -310,8 +310,8 @@ impl<'a> Service<'a> {
         let stacks: Vec<_> = match other.stacks() {
             Ok(stacks) => stacks.collect(),
             Err(reason) => {
-                let problem = format!("{}: {reason}", config::FILE);
                 let may = keys.iter().filter(|key| other.texts().may_be_meant_to_define(key));
+                let problem = reason.to_owned();
                 return (may.map(|key| Definer::new(key, None, None, Some(&problem))).collect(), Vec::new());
             }
         };

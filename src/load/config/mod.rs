@@ -27,10 +27,11 @@ use crate::model::{Layout, Name, Namespace, StringMap};
 /// The name of the settings file; the directory that contains it is a stack.
 pub const FILE: &str = "trueup.yaml";
 
-/// Whether a file name resembles [`FILE`] but is not read as settings.
-pub fn is_misnamed(name: &str) -> bool {
+/// The message for a file whose name resembles [`FILE`] but is not read as settings.
+pub fn wrong_name(name: &str) -> Option<String> {
     let is_meant = |meant: &str| name.eq_ignore_ascii_case(meant);
-    name != FILE && [FILE, "trueup.yml", "trueup.json"].into_iter().any(is_meant)
+    let is_wrong = name != FILE && [FILE, "trueup.yml", "trueup.json"].into_iter().any(is_meant);
+    is_wrong.then(|| format!("settings are read from {FILE}, not from {name}"))
 }
 
 /// The word that chooses every environment.
