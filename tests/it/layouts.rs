@@ -34,7 +34,7 @@ struct Place {
 const X: &str = "metadata: {name: x, namespace: shop}\nspec: {ip: 10.0.0.7, port: 80}\n";
 const X_FILE: &[(&str, &str)] = &[("x.yaml", X)];
 
-const PLACES: [Place; 20] = [
+const PLACES: [Place; 21] = [
     Place { name: "plain", settings: "stack: b\nnamespaces: [shop]\n", files: X_FILE, blocks: true },
     Place { name: "named", settings: "stack: b\nnamespaces: [shop]\nbase_url: URL\n", files: X_FILE, blocks: true },
     Place {
@@ -121,6 +121,12 @@ const PLACES: [Place; 20] = [
         name: "top-level-that-needs-the-variables-of-an-environment-of-another-service",
         settings: "stack: b\nenvironments: {prod: {stack: far, base_url: 'https://far.example.net', variables: {p: '80'}}}\n",
         files: &[("x.yaml", "metadata: {name: x, namespace: shop}\nspec: {ip: 10.0.0.7, port: '${p}'}\n")],
+        blocks: true,
+    },
+    Place {
+        name: "top-level-that-needs-the-variables-of-an-environment-of-this-service",
+        settings: "stack: b\nenvironments: {prod: {stack: near, base_url: URL, variables: {n: y}}}\n",
+        files: &[("v.yaml", "metadata: {name: '${n}', namespace: shop}\nspec: {ip: 10.0.0.7, port: 80}\n")],
         blocks: false,
     },
     Place { name: "claimed", settings: "stack: a\nnamespaces: [shop]\n", files: X_FILE, blocks: true },
@@ -255,6 +261,20 @@ fn what_an_environment_is_known_to_define_comes_before_what_is_not_known_without
     stage.run("plan a --env one").code(0).stdout_contains(known);
 }
 
+#[test]
+fn a_stack_that_may_be_for_another_service_blocks_no_delete_once_it_names_that() {
+    let service = Service::start();
+    let stage = without_x(&service);
+    let place = PLACES.iter().find(|place| place.name.contains("needs-the-variables")).expect("a place");
+    put(&stage, &service, 0, place);
+    let stage = stage.committed();
+    let reason = "p0 may define it: only its environments set the variables that it uses; if it is for another \
+                  service, name that with `base_url:`";
+    stage.run("plan a --env one").code(0).stdout_contains("! blocked shop/x").stdout_contains(reason);
+    stage.edit("p0/trueup.yaml", "stack: b\n", "stack: b\nbase_url: https://far.example.net\n");
+    is_kept(&stage, &service, false, &[place.name]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_repository_that_cannot_be_searched_for_stacks_blocks_every_delete() {
@@ -274,6 +294,52 @@ fn a_repository_that_cannot_be_searched_for_stacks_blocks_every_delete() {
 
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(16)
+}
+
+/// Each layout in which a stack can use a variable, with and without an environment: what a call of it defines for this service
+/// is not deleted elsewhere.
+#[test]
+fn what_any_call_of_another_stack_defines_is_not_deleted() {
+    let service = Service::start();
+    let url = service.url();
+    let services = ["", "base_url: 'https://far.example.net', ", &format!("base_url: '{url}', ")];
+    let levels = services.iter().flat_map(|url| ["", "variables: {p: '80'}, "].map(|set| format!("{url}{set}")));
+    let levels: Vec<String> = levels.collect();
+    let environments = levels.iter().flat_map(|level| ["far", "b"].map(|stack| Some((stack, level))));
+    let environments: Vec<_> = environments.chain([None]).collect();
+    let layouts = levels.iter().flat_map(|top| environments.iter().map(move |environment| (top, *environment)));
+    let layouts: Vec<_> = layouts.enumerate().map(|(at, layout)| (format!("x{at:03}"), layout)).collect();
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", "stack: a\nnamespaces: [shop]\n")
+        .file("a/stays.yaml", &definition("shop/stays", 80));
+    for (name, _) in &layouts {
+        stage.write(&format!("a/{name}.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    let stage = stage.applied("a");
+    for (name, (top, environment)) in &layouts {
+        let environment =
+            environment.map(|(stack, level)| format!("environments: {{prod: {{{level}stack: {stack}}}}}, "));
+        let settings = format!("{{{top}{}stack: b}}\n", environment.unwrap_or_default());
+        stage.write(&format!("{name}/trueup.yaml"), &settings);
+        let moved = stage.read(&format!("a/{name}.yaml")).replace("port: 80", "port: '${p}'");
+        stage.write(&format!("{name}/x.yaml"), &moved);
+        stage.remove(&format!("a/{name}.yaml"));
+    }
+    let stage = stage.committed();
+    let plan = stage.run("plan a --format json").code(0).json()["plan"].clone();
+    let deleted = plan["changes"].to_string();
+    let (deleted, blocked): (Vec<_>, Vec<_>) = layouts.iter().partition(|(name, _)| deleted.contains(name.as_str()));
+    assert!(!deleted.is_empty() && !blocked.is_empty(), "{plan}");
+    for (name, (top, environment)) in deleted {
+        // Where the environment has the name of the stack, there is none without it.
+        let alone = environment.is_none_or(|(stack, _)| stack != "b").then_some("");
+        for flag in alone.into_iter().chain(environment.map(|_| "--env prod")) {
+            let called = stage.run(&format!("plan {name} {flag} --var p=80"));
+            called.stderr_ignored();
+            assert!(!called.text().contains(name), "{name}: {top}, {environment:?}\n{}", called.text());
+        }
+    }
 }
 
 proptest! {

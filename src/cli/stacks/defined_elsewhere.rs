@@ -316,6 +316,7 @@ impl<'a> Service<'a> {
             }
         };
         let has_environments = stacks.len() > 1;
+        let is_in_environment = stacks.iter().any(|(environment, config)| environment.is_some() && self.is_of(config));
         let (mut found, mut referrers) = (Vec::new(), Vec::new());
         for (environment, config) in stacks {
             let is_later = own.is_some_and(|own| own == (environment, Definitions::Later));
@@ -343,11 +344,17 @@ impl<'a> Service<'a> {
                     let by = |key: &Key| all.referrers.get(key).into_iter().flatten().cloned();
                     referrers.extend(named.into_iter().flat_map(|key| by(key).map(|by| (key.clone(), by))));
                 }
-                // Files that only make sense in an environment do not make a stack without one.
-                Err(problems) if !is_stack || problems.lacks_environment => {}
+                // Files that only make sense in an environment of this service do not make a stack without one.
+                Err(problems) if !is_stack || (problems.lacks_environment && is_in_environment) => {}
                 Err(problems) => {
+                    let problem = match problems.lacks_environment {
+                        true => "only its environments set the variables that it uses; if it is for another service, \
+                                 name that with `base_url:`"
+                            .to_owned(),
+                        false => problems.summary(),
+                    };
                     // The definitions that a plan was made from may need the variables of its call.
-                    let (may, problem) = (may.into_iter().filter(|_| !is_later), problems.summary());
+                    let may = may.into_iter().filter(|_| !is_later);
                     found.extend(may.map(|key| Definer::new(key, stack.clone(), environment, Some(&problem))));
                 }
             }
