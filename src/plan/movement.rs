@@ -2,15 +2,16 @@
 //! Whether each stack defines them affects only notes and later deletes: a stack that does not define an object may not
 //! delete it before it has applied a definition of its own. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::namespace::{blocked, unshown};
 use super::rollback::lost;
 use super::{
-    Action, BeforeImage, BlockReason, BlockedChange, Change, MatchedFilters, Note, OwnershipAnnotations, Plan,
+    Action, BeforeImage, BlockReason, BlockedChange, Change, Ignore, MatchedFilters, Note, OwnershipAnnotations, Plan,
     ScopeRead, ScopeState, Selection, Unchangeable, UnmatchedFilter, owner::Owner,
 };
 use crate::diff::{self, CompareOptions};
+use crate::kind::KindName;
 use crate::model::{Desired, Key, ListRead, Live, LiveItem, LiveObject, Ownership, Scope};
 
 /// The input of a move.
@@ -24,6 +25,10 @@ pub struct MoveInput<'a> {
     pub defined_before: Option<&'a Desired>,
     /// The definitions of the new stack; `None` where its directory is unknown.
     pub defined_after: Option<&'a Desired>,
+    /// The fields that the new stack ignores.
+    pub ignore: &'a Ignore,
+    /// The kinds in which the new stack removes undefined fields.
+    pub strict: &'a BTreeSet<KindName>,
     /// Which objects move; without a filter, those that the new stack defines.
     pub selection: &'a Selection,
     /// The live objects in the namespaces of both.
@@ -163,7 +168,7 @@ impl Handover<'_> {
     }
 
     fn hand_over(&mut self, live: &LiveObject, ownership: Option<&Ownership>) {
-        let MoveInput { from, to, defined_before, defined_after, .. } = self.input;
+        let MoveInput { from, to, defined_before, defined_after, ignore, strict, .. } = self.input;
         let key = &live.endpoint.key;
         let definition = defined_after.and_then(|desired| desired.definitions.get(key));
         let annotations = OwnershipAnnotations::moved(&live.endpoint, to, definition.is_none().then_some(from));
@@ -187,7 +192,8 @@ impl Handover<'_> {
         match definition {
             None => note(|key, stack| Note::NotDefined { key, stack }, to),
             Some(definition) => {
-                let options = CompareOptions { applied, ignored: &[], strict: false };
+                let ignored = ignore.fields(key);
+                let options = CompareOptions { applied, ignored: &ignored, strict: strict.contains(&key.kind) };
                 if !diff::compare(&live.endpoint, &definition.endpoint, options).is_empty() {
                     note(|key, stack| Note::Differs { key, stack }, to);
                 }

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::model::{Definition, ListRead, LiveObject, Object, Scope};
 use crate::tests::world::{annotated, endpoint, live, shop};
@@ -51,7 +49,8 @@ fn plan_beside(
     let mut selection = Selection::all();
     globs.iter().for_each(|glob| selection.add_only(glob).expect("a glob"));
     let [defined_before, defined_after] = sides;
-    let input = MoveInput { from: OLD, to: NEW, defined_before, defined_after, selection: &selection, live: &live };
+    let (ignore, strict, selection, live) = (&Ignore::default(), &BTreeSet::new(), &selection, &live);
+    let input = MoveInput { from: OLD, to: NEW, defined_before, defined_after, ignore, strict, selection, live };
     hand_over(Plan { stack: Some(NEW.to_owned()), ..Plan::default() }, input)
 }
 

@@ -498,6 +498,51 @@ fn the_other_stack_of_a_move_may_be_another_environment() {
 }
 
 #[test]
+fn what_differs_from_its_new_definition_is_compared_by_the_settings_of_the_new_stack() {
+    let service = Service::start();
+    let settings = |stack: &str| format!("{}kinds: [healthcheck]\n", settings(stack));
+    let definition = |name: &str| {
+        let spec =
+            "{http_health_check: {path: /}, timeout: 3, interval: 15, unhealthy_threshold: 1, healthy_threshold: 3}";
+        format!("kind: healthcheck\nmetadata: {{name: {name}, namespace: shop}}\nspec: {spec}\n")
+    };
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("two/trueup.yaml", &settings("two"))
+        .file("one/ignored.yaml", &definition("ignored"))
+        .file("one/stripped.yaml", &definition("stripped"))
+        .committed()
+        .applied("one");
+    for (name, field, value) in [("ignored", "timeout", 7), ("stripped", "jitter_percent", 20)] {
+        let path = format!("/api/config/namespaces/shop/healthchecks/{name}");
+        let mut object: Value = serde_json::from_str(&service.send("GET", &path, None).1).expect("JSON");
+        object["spec"][field] = json!(value);
+        assert_eq!(service.send("PUT", &path, Some(&object.to_string())).0, 200);
+        std::fs::rename(stage.path(&format!("one/{name}.yaml")), stage.path(&format!("two/{name}.yaml")))
+            .expect("a move");
+    }
+    let differ = |objects: &[&str]| {
+        for call in ["--directory two", "--to two --directory one healthcheck:shop/*"] {
+            let moved = stage.run(&format!("move --from one {call} --format json -o move.json"));
+            let notes = moved.code(0).json()["plan"]["notes"].clone();
+            let notes = notes.as_array().expect("notes").iter().filter(|note| note.to_string().contains("differs"));
+            let notes: Vec<String> = notes.map(ToString::to_string).collect();
+            assert_eq!(notes.len(), objects.len(), "{call}: {notes:?}");
+            assert!(objects.iter().all(|name| notes.iter().any(|note| note.contains(name))), "{call}: {notes:?}");
+        }
+    };
+    differ(&["ignored"]);
+    let rules = "ignore: [{object: 'healthcheck:shop/ignored', field: spec.timeout}]\nstrict: true\n";
+    let of_one = stage.read("one/trueup.yaml");
+    stage.write("one/trueup.yaml", &format!("{of_one}{rules}"));
+    differ(&["ignored"]);
+    stage.write("one/trueup.yaml", &of_one);
+    stage.write("two/trueup.yaml", &format!("{}{rules}", stage.read("two/trueup.yaml")));
+    differ(&["stripped"]);
+}
+
+#[test]
 fn a_move_that_is_not_clear_is_refused_and_sends_nothing() {
     let service = Service::start();
     let stage = Stage::new()

@@ -145,7 +145,9 @@ impl<'a> Stacks<'a> {
         plan.notes.extend(other.as_ref().err().map(unchecked));
         let live = session.source.live(Scope::each(&namespaces, &kinds)).await;
         let (from, to) = (self.from.as_str(), self.to.as_str());
-        let input = MoveInput { from, to, defined_before, defined_after, selection, live: &live };
+        let after = &sides[1].unwrap_or(own).config;
+        let (ignore, strict) = (&settings::ignore(after)?, &after.safeguards.strict);
+        let input = MoveInput { from, to, defined_before, defined_after, ignore, strict, selection, live: &live };
         plan::hand_over(plan, input).map_err(|error| match error {
             MoveError::Unmatched(unmatched) => stack::unmatched(unmatched).hint("nothing was sent"),
             MoveError::OfOthers { ref others, .. } => {
