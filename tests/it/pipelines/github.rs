@@ -641,6 +641,17 @@ fn a_night_opens_an_issue_and_closes_it() {
     assert_eq!(closed(), [(json!(7), json!("closed"))]);
     runner.stage.write("other/trueup.yaml", "stack: [\n");
     assert_eq!(closed(), []);
+    runner.stage.remove("other/trueup.yaml");
+    // Also where it was the last one.
+    runner.git("rm -q --cached *trueup.yaml");
+    let settings = [("shop/trueup.yaml", SHOP), ("pay/trueup.yaml", PAY)];
+    settings.iter().for_each(|(file, _)| runner.stage.remove(file));
+    assert!(drift["jobs"]["drift"]["if"].is_null(), "the job runs for no stack as well");
+    assert_eq!(targets(&runner.step(&step(&drift, "stacks", "stacks"))), [json!({"environment": ""})]);
+    assert_eq!(closed(), [7, 8].map(|number| (json!(number), json!("closed"))));
+    settings.iter().for_each(|(file, text)| runner.stage.write(file, text));
+    runner.git("reset -q");
+    assert_eq!(runner.step(&check).code, 0);
     // Of a report that is too long for an issue it says so.
     runner.stage.write("reports/shop.md", &"- a drift\n".repeat(7_000));
     runner.stage.write("reports/shop.code", "3\n");
