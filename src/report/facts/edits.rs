@@ -195,13 +195,17 @@ fn is_right_to_left(character: char) -> bool {
 
 /// A value on one line that cannot be mistaken for another one, or for none.
 pub(in crate::report) fn unmistakable(value: Option<&str>) -> Cow<'_, str> {
+    // What is quoted already is that of an odd one.
+    fn is_odd(value: &str) -> bool {
+        value.is_empty()
+            || value.trim() != value
+            || value == "(none)"
+            || [" -> ", " → "].into_iter().any(|arrow| value.contains(arrow))
+            || value == "\""
+            || value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).is_some_and(is_odd)
+    }
     let Some(value) = value else { return "(none)".into() };
-    let is_odd = value.is_empty()
-        || value.trim() != value
-        || value == "(none)"
-        || [" -> ", " → "].into_iter().any(|arrow| value.contains(arrow))
-        || value.starts_with('"') && value.ends_with('"');
-    if is_odd { format!("\"{value}\"").into() } else { value.into() }
+    if is_odd(value) { format!("\"{value}\"").into() } else { value.into() }
 }
 
 /// The lines of a text. A final line break gives an empty last one, because it can be the difference.
@@ -278,6 +282,28 @@ mod tests {
                 assert!(drawn.insert(["plan: ", &plan].concat()), "{format:?} {value:?}: {plan}");
                 assert!(drawn.insert(check.clone()), "{format:?} {value:?}: {check}");
             }
+        }
+    }
+
+    #[test]
+    fn a_change_of_type_alone_is_drawn_as_one_in_every_format() {
+        for format in [Format::Text, Format::Markdown, Format::Html, Format::Github, Format::Sarif, Format::Junit] {
+            let drawn = [(json!("80"), json!(80)), (json!(80), json!("80"))].map(|(before, after)| {
+                let mut plan = sample_tests::plan(10, false);
+                plan.changes.retain(|change| change.key.name.as_str() == "ep-8");
+                let Action::Replace { fields, .. } = &mut plan.changes[0].action else { panic!("a replace") };
+                fields.truncate(1);
+                let change = FieldChange::new(Field::of_unit("protocol"), before, after, Cause::Drift);
+                fields[0] = change;
+                let check = Check::new(plan.clone(), plan.verdicts(UnmanagedPolicy::Note), Timestamp::UNIX_EPOCH);
+                let texts: [&dyn Report; 2] = [&plan, &check];
+                let texts = texts.map(|report| render(report, format, &TextView::default()));
+                let quoted = ["\"80\"", "&quot;80&quot;", "\\\"80\\\"", "&#34;80&#34;"];
+                let has_quoted = |text: &String| quoted.iter().any(|quoted| text.contains(quoted));
+                assert!(texts.iter().all(has_quoted), "{format:?}: {texts:#?}");
+                texts[1].clone()
+            });
+            assert_ne!(drawn[0], drawn[1], "{format:?}");
         }
     }
 

@@ -207,7 +207,15 @@ fn differences(
                 ValueEdit::new(path.below(part), old.cloned(), new.cloned())
             };
             match (old.as_slice(), new.as_slice()) {
-                ([(part, old)], [(same, new)]) if part == same => edits.push(edit(part, Some(old), Some(new))),
+                ([(part, old)], [(same, new)]) if part == same => {
+                    let is_text = |value: Option<&Json>| value.is_some_and(Json::is_string);
+                    let [old, new] = match (is_text(before), is_text(after)) {
+                        (true, false) => [quoted(old, new), new.clone()],
+                        (false, true) => [old.clone(), quoted(new, old)],
+                        _ => [old.clone(), new.clone()],
+                    };
+                    edits.push(edit(part, Some(&old), Some(&new)));
+                }
                 _ => {
                     edits.extend(old.iter().map(|(part, text)| edit(part, Some(text), None)));
                     edits.extend(new.iter().map(|(part, text)| edit(part, None, Some(text))));
@@ -215,6 +223,11 @@ fn differences(
             }
         }
     }
+}
+
+/// A text beside a value of another type: in quotes where they are written alike, as `"80"` beside 80.
+fn quoted(text: &str, other: &str) -> String {
+    if text.trim_matches('"') == other { format!("\"{text}\"") } else { text.to_owned() }
 }
 
 /// The indices of an item in two lists; an item that only one of them has is alone.
@@ -406,6 +419,22 @@ mod tests {
             edits("origin_pool", "advanced_options", live, options(json!(0))),
             ["spec.advanced_options.connection_timeout 5 -> 0"]
         );
+    }
+
+    #[test]
+    fn a_text_is_in_quotes_beside_a_value_of_another_type_that_is_written_alike() {
+        let path = "spec.advanced_options.connection_timeout";
+        for (before, after, drawn) in [
+            (json!("80"), json!(80), "\"80\" -> 80"),
+            (json!(80), json!("80"), "80 -> \"80\""),
+            (json!("true"), json!(true), "\"true\" -> true"),
+            (json!("\"80\""), json!(80), "\"\"80\"\" -> 80"),
+            (json!("80"), json!(81), "80 -> 81"),
+            (json!("80"), json!("\"80\""), "80 -> \"80\""),
+        ] {
+            let [before, after] = [before, after].map(|value| json!({"connection_timeout": value}));
+            assert_eq!(edits("origin_pool", "advanced_options", before, after), [format!("{path} {drawn}")]);
+        }
     }
 
     #[test]
