@@ -12,6 +12,8 @@ use crate::run::{Intent, WriteRequest};
 pub(super) enum FailedAnswer {
     /// The service refused it.
     Refused,
+    /// The service refused it for now: it is sent again, unless it took effect, for example because a gateway sent it twice.
+    ForNow,
     /// The service failed while it handled the write: never sent again.
     Broken,
     /// No evidence: an answer of a gateway, a time-out, a cut connection, a killed process.

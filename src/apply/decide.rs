@@ -5,7 +5,7 @@ use crate::api::{CurrentObject, CurrentState};
 use crate::kind::{self, Flag};
 use crate::model::{Field, Object, ReferredDelete, RelatedObject};
 use crate::plan::{Action, BeforeImage};
-use crate::run::{ChangeResult, Confirmation, ObjectBody, WriteRequest};
+use crate::run::{ChangeResult, ObjectBody, WriteRequest};
 
 /// A write, and the object that the GET before it returned; a create has none.
 pub(super) type DecidedWrite = (WriteRequest, Option<BeforeImage>);
@@ -36,20 +36,11 @@ pub(super) fn create_after_read(target: &TargetState<'_>, now: &CurrentState) ->
     match now {
         CurrentState::Absent => create(target),
         CurrentState::Object(seen) if target.is_met(&seen.live.endpoint) && !seen.live.deleting => {
-            Err(met(target, &seen.live.endpoint))
+            Err(ChangeResult::AlreadyDone)
         }
         CurrentState::Object(seen) if is_adoptable(target, seen) => replaced(target, seen),
         CurrentState::Object(seen) => conflict(target, &created_by(target, now), Some(&seen.live.endpoint)),
         CurrentState::Unsupported(_) => conflict(target, CREATED, None),
-    }
-}
-
-/// The result if the live object is as wanted: another client made the change, or this run did with a try that was
-/// refused by rate limiting but took effect, for example because a gateway sent it twice.
-fn met(target: &TargetState<'_>, now: &Object) -> ChangeResult {
-    match target.is_by_this_run(now) {
-        Some(true) => ChangeResult::Done { confirmation: Confirmation::Unguarded, by_reading: true, adopted: false },
-        _ => ChangeResult::AlreadyDone,
     }
 }
 
@@ -100,7 +91,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
     let (live, endpoint) = (&seen.live, &seen.live.endpoint);
     touchable(target, seen)?;
     if target.is_met(endpoint) {
-        return Err(met(target, endpoint));
+        return Err(ChangeResult::AlreadyDone);
     }
     if live.uid != before.uid {
         return conflict(target, RECREATED, Some(endpoint));

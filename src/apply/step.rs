@@ -390,7 +390,11 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             Err(WriteFailure { error, again }) => {
                 progress.is_new = false;
                 progress.last = error.to_string();
-                again.map_or_else(|| progress.failed(intent, error), NextStep::Again)
+                let Some(wait) = again else { return progress.failed(intent, error) };
+                if error.certainty() == Certainty::Refused {
+                    progress.tried.get_or_insert(TriedWrite::new(intent, Some(error), FailedAnswer::ForNow));
+                }
+                NextStep::Again(wait)
             }
         }
     }
@@ -428,12 +432,10 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 progress.deleted();
                 return Ok(());
             }
-            // If the delete was refused and the object is gone, another client deleted it.
-            SettledWrite::Done if is_plainly_refused && matches!(write.request, WriteRequest::Delete { .. }) => {
-                ChangeResult::AlreadyDone
-            }
+            // A deleted object does not show who deleted it: if this run sent a delete, the delete counts as its own.
             SettledWrite::Done => self.done(target, write, true),
             SettledWrite::AlreadyDone => ChangeResult::AlreadyDone,
+            _ if *answer == FailedAnswer::ForNow => return Ok(()),
             // Without a wait, before the object changes again.
             SettledWrite::Adopt => return Ok(()),
             SettledWrite::Conflict(_) if is_plainly_refused && has_moved && has_tries => return Ok(()),
@@ -538,22 +540,26 @@ impl Progress<'_> {
             Certainty::Unknown | Certainty::NotSent => FailedAnswer::Lost,
         };
         self.sent += 1;
-        self.may_be_made |= answer != FailedAnswer::Refused;
+        // What a delete that was made is answered where a gateway sends it again.
+        let is_gone = matches!(write.request, WriteRequest::Delete { .. }) && error.is_absent();
+        self.may_be_made |= answer != FailedAnswer::Refused || is_gone;
         let is_create = matches!(write.request, WriteRequest::Create { .. });
         if is_create && !self.may_be_made && error.status() != Some(409) {
             return NextStep::Over(ChangeResult::Failed { reason: self.last.clone() });
         }
-        let error = Some(error);
-        self.tried = Some(TriedWrite { write, error, answer, is_unread: true, has_waited: false, rereads: 0 });
+        self.tried = Some(TriedWrite { is_unread: true, ..TriedWrite::new(write, Some(error), answer) });
         NextStep::Again(Duration::ZERO)
     }
 }
 
 impl TriedWrite {
+    fn new(write: Intent, error: Option<ApiError>, answer: FailedAnswer) -> Self {
+        Self { write, error, answer, is_unread: false, has_waited: false, rereads: 0 }
+    }
+
     /// The last intent of an earlier run, which may have been sent.
     fn of_earlier_run(write: Intent) -> Self {
-        let answer = FailedAnswer::Lost;
-        Self { write, error: None, answer, is_unread: false, has_waited: true, rereads: 0 }
+        Self { has_waited: true, ..Self::new(write, None, FailedAnswer::Lost) }
     }
 
     /// Whether it may have been refused for its version (API.md: it is unknown whether the status is 409 or 412).

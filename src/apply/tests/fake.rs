@@ -16,6 +16,8 @@ pub(super) enum Fault {
     Odd,
     /// The same, although it was done.
     OddAfter,
+    /// A gateway sends it twice, and the answer is that to the second.
+    Twice,
     /// No connection.
     NoConnection,
     /// Another client changes the object just before.
@@ -254,7 +256,7 @@ impl Fake {
         operation: Operation,
         what: &'static str,
         key: &Key,
-        act: impl FnOnce(&mut State) -> Result<T, u16>,
+        act: impl Fn(&mut State) -> Result<T, u16>,
     ) -> Result<T, ApiError> {
         let mut state = self.state.lock().expect("unpoisoned");
         self.script.happen(&mut state);
@@ -298,6 +300,7 @@ impl Fake {
         let result = act(&mut state);
         log(&mut state, result.is_ok());
         match fault {
+            Some(Fault::Twice) => act(&mut state).map_err(|code| error(operation, status(code))),
             Some(Fault::CutAfter) => Err(error(operation, cut())),
             Some(Fault::OddAfter) => Err(error(operation, odd())),
             Some(Fault::StatusAfter(code)) => Err(error(operation, status(code))),

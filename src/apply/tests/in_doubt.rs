@@ -6,7 +6,7 @@ use super::*;
 use crate::run::RunStatus;
 
 /// How the first try ends: before it takes effect, or after.
-const FIRST: [Fault; 14] = [
+const FIRST: [Fault; 16] = [
     Fault::CutBefore,
     Fault::CutAfter,
     Fault::Status(500),
@@ -20,6 +20,8 @@ const FIRST: [Fault; 14] = [
     Fault::Odd,
     Fault::OddAfter,
     Fault::Status(409),
+    Fault::StatusAfter(429),
+    Fault::Twice,
     Fault::NoConnection,
 ];
 
@@ -75,14 +77,20 @@ impl Case {
 }
 
 /// Every case. That an object which was there all the time is gone is no lag, so no read of the delete
-/// shows it; versions matter to the replace alone.
+/// shows it; versions matter to the replace alone. A refusal that is none is known by the next read alone, if not by its own
+/// words: that the object of a delete is gone.
 fn cases() -> impl Iterator<Item = Case> {
     let names = [("a", true), ("c", true), ("c", false), ("e", true)];
     names.into_iter().flat_map(|(name, checks)| {
         let reads =
             reads().into_iter().filter(move |reads| name != "e" || reads.is_none_or(|(lag, _)| lag != Lag::Gone));
         reads.flat_map(move |reads| {
-            FIRST.into_iter().flat_map(move |first| FURTHER.map(|further| Case { name, first, reads, further, checks }))
+            let first = FIRST.into_iter().filter(move |first| match first {
+                Fault::StatusAfter(429) => reads.is_none(),
+                Fault::Twice => reads.is_none() || name == "e",
+                _ => true,
+            });
+            first.flat_map(move |first| FURTHER.map(|further| Case { name, first, reads, further, checks }))
         })
     })
 }

@@ -512,8 +512,6 @@ fn journal_agrees(bench: &Bench, recorder: &Kept1, outcome: &Outcome, message: &
         assert!(made <= 1, "{message}: {} was made {made} times", step.key);
         match &step.result {
             ChangeResult::Done { .. } => assert_eq!(made, 1, "{message}: {} is called done", step.key),
-            // Of a delete nothing is left that says whose it was.
-            ChangeResult::AlreadyDone if step.action == ActionKind::Delete => {}
             result if result.may_have_taken_effect() => {}
             result => assert_eq!(made, 0, "{message}: {} was made and is called {}", step.key, word(result)),
         }
@@ -536,6 +534,7 @@ fn at_every_step_every_fault_leaves_a_journal_that_agrees_with_the_service() {
         Fault::StatusAfter(429),
         Fault::StatusAfter(500),
         Fault::StatusAfter(503),
+        Fault::Twice,
         Fault::Odd,
         Fault::OddAfter,
         Fault::NoConnection,

@@ -38,7 +38,9 @@ fn trouble() -> impl Strategy<Value = Trouble> {
         Fault::CutAfter,
         Fault::Status(403),
         Fault::Status(500),
+        Fault::StatusAfter(429),
         Fault::StatusAfter(500),
+        Fault::Twice,
         Fault::Interrupt,
         Fault::KillBefore,
         Fault::KillAfter,
@@ -205,11 +207,13 @@ proptest! {
 
 #[test]
 fn a_create_that_is_refused_after_its_delete_was_settled_by_reading_is_not_in_doubt() {
-    let bench = bench(&[Made::Least, Made::Least, Made::Recreate, Made::Least, Made::Least, Made::Least]);
-    let writes = [Some(Fault::CutAfter), Some(Fault::Status(400))];
-    bench.state().of_writes.insert(key("c"), writes.into());
-    let outcome = bench.run();
-    let ChangeResult::InDoubt { reason } = result(&outcome, "c") else { panic!("{:?}", result(&outcome, "c")) };
-    assert!(reason.starts_with("deleted, and not created again: cannot create endpoint: the service answered 400"));
-    assert_eq!(bench.port("c"), None);
+    for first in [Fault::CutAfter, Fault::StatusAfter(429), Fault::Twice] {
+        let bench = bench(&[Made::Least, Made::Least, Made::Recreate, Made::Least, Made::Least, Made::Least]);
+        let writes = [Some(first), Some(Fault::Status(400))];
+        bench.state().of_writes.insert(key("c"), writes.into());
+        let outcome = bench.run();
+        let ChangeResult::InDoubt { reason } = result(&outcome, "c") else { panic!("{:?}", result(&outcome, "c")) };
+        assert!(reason.starts_with("deleted, and not created again: cannot create endpoint: the service answered 400"));
+        assert_eq!(bench.port("c"), None);
+    }
 }
