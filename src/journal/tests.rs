@@ -367,6 +367,30 @@ async fn a_run_is_shown_and_not_undone_where_the_one_that_it_resumed_is_gone() {
 }
 
 #[tokio::test]
+async fn a_run_whose_file_lacks_lines_stops_before_the_next_write() {
+    type Loss = fn(&Path);
+    let losses: [(&str, Loss); 4] = [
+        ("removed", |path| std::fs::remove_file(path).expect("removed")),
+        ("emptied", |path| drop(std::fs::File::create(path).expect("emptied"))),
+        ("cut off", |path| {
+            let file = std::fs::File::options().write(true).open(path).expect("a file");
+            file.set_len(file.metadata().expect("a size").len() - 1).expect("cut off");
+        }),
+        ("whole", |_| {}),
+    ];
+    for (name, lose) in losses {
+        let directory = tempfile::tempdir().expect("a directory");
+        let state = StateStore::Directory(directory.path().to_owned());
+        let journal = begin(&state, RUN).expect("a journal");
+        journal.intent(&intent(1), Urgency::Immediate).await.expect("stored");
+        lose(&stored::path(&state, &header(RUN).run));
+        journal.outcome(&done(1)).await.expect("noted");
+        assert_eq!(journal.intent(&intent(2), Urgency::Immediate).await.is_ok(), name == "whole", "{name}");
+        assert_eq!(journal.is_removed(), name != "whole", "{name}");
+    }
+}
+
+#[tokio::test]
 async fn a_prune_removes_what_was_killed_before_it_began_with_those_that_are_as_old() {
     let directory = tempfile::tempdir().expect("a directory");
     let state = StateStore::Directory(directory.path().to_owned());

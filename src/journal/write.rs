@@ -84,6 +84,7 @@ impl Journal {
         let mut first = Vec::new();
         put(&mut first, &Line::Header { format_version: *FORMAT.versions.end(), header: Cow::Borrowed(header) })
             .map_err(FileError::io("write", &path))?;
+        let written = first.len() as u64;
         let medium = match state {
             StateStore::Directory(place) => {
                 let lock = Lock::take(place, header)?;
@@ -112,7 +113,7 @@ impl Journal {
             Medium::Objects(run) => (Some(Arc::clone(&run.lease)), RESULTS_GATHERED_FOR),
         };
         let queue = Arc::new(Queue { results_gathered_for, ..Queue::default() });
-        let writing = LineWriter { medium, path: path.clone(), queue: Arc::clone(&queue) };
+        let writing = LineWriter { medium, written, path: path.clone(), queue: Arc::clone(&queue) };
         let writer = std::thread::Builder::new()
             .name("journal".to_owned())
             .spawn(move || writing.run())
@@ -125,7 +126,7 @@ impl Journal {
         locked(&self.queue.state).failed.clone()
     }
 
-    /// Whether the file was removed or replaced, so that the run cannot be shown, resumed or rolled back.
+    /// Whether the file was removed, replaced or truncated, so that the run cannot be shown, resumed or rolled back.
     pub fn is_removed(&self) -> bool {
         self.failure().is_some_and(|error| error.reason == REMOVED)
     }
@@ -225,6 +226,8 @@ enum Medium {
 /// The writer's side: all lines that wait when a flush begins share it.
 struct LineWriter {
     medium: Medium,
+    /// The bytes that its file has.
+    written: u64,
     path: PathBuf,
     queue: Arc<Queue>,
 }
@@ -245,7 +248,8 @@ impl LineWriter {
         }
     }
 
-    /// Writes lines, and fails if the file was removed or replaced: such a file still accepts lines, but they are lost.
+    /// Writes lines, and fails if the file was removed, replaced or truncated: such a file still accepts lines, but they
+    /// are lost.
     fn write(&mut self, lines: Vec<u8>, flush: bool) -> Result<(), RecordError> {
         if let Some(error) = locked(&self.queue.state).failed.clone() {
             return Err(error);
@@ -253,11 +257,12 @@ impl LineWriter {
         // Nothing is locked here: lines are added meanwhile without waiting for the disk.
         let written = match &mut self.medium {
             Medium::File(file, _) => {
+                self.written += lines.len() as u64;
                 let written = file.write_all(&lines);
                 let written = written.and_then(|()| if flush { file.sync_data() } else { Ok(()) });
                 let written = written.map_err(|error| error.to_string());
-                written
-                    .and_then(|()| if flush && is_removed(&self.path, file) { Err(REMOVED.to_owned()) } else { Ok(()) })
+                let is_lost = || flush && is_removed(&self.path, self.written);
+                written.and_then(|()| if is_lost() { Err(REMOVED.to_owned()) } else { Ok(()) })
             }
             Medium::Objects(run) => run.write(lines),
         };
@@ -269,13 +274,13 @@ impl LineWriter {
     }
 }
 
-/// The reason for a record that no longer exists.
-const REMOVED: &str = "it was removed or replaced during the run";
+/// The reason for a record that is no longer complete.
+const REMOVED: &str = "it was removed, replaced or truncated during the run";
 
-/// Whether the path has no file, or one that is shorter than ours.
-fn is_removed(path: &Path, file: &File) -> bool {
+/// Whether the path has no file, or one that is shorter than what was written.
+fn is_removed(path: &Path, written: u64) -> bool {
     match path.metadata() {
-        Ok(found) => file.metadata().is_ok_and(|ours| found.len() < ours.len()),
+        Ok(found) => found.len() < written,
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }

@@ -109,7 +109,7 @@ pub struct Outcome {
     /// Milliseconds that the verification took, part of `milliseconds`.
     #[serde(default)]
     pub verify_milliseconds: u64,
-    /// Whether its record was removed or replaced during the run: it cannot be shown, resumed or rolled back.
+    /// Whether its record was removed, replaced or truncated during the run: it cannot be shown, resumed or rolled back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unrecorded: bool,
 }
