@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeResult, ChangeStep, Intent, Verification};
+use super::{ChangeResult, ChangeStep, Intent, Outcome, Verification};
 use crate::model::policy::Safeguards;
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, AppliedWrite, Change, Plan, UndoneRun};
@@ -157,6 +158,14 @@ impl<'a> ChangeProgress<'a> {
             _ => None,
         }
     }
+
+    fn is_in_doubt(self) -> bool {
+        match self {
+            ChangeProgress::Untouched => false,
+            ChangeProgress::InDoubt(..) => true,
+            ChangeProgress::Ended(step) => step.result.is_in_doubt(),
+        }
+    }
 }
 
 /// How a run ended.
@@ -180,6 +189,14 @@ impl RunRecord {
     /// The run.
     pub fn run(&self) -> &RunId {
         &self.header.run
+    }
+
+    /// A run whose journal lacks something, as the run itself knows it.
+    pub fn of_outcome(header: RunHeader, outcome: &Outcome, ended: Timestamp) -> Self {
+        let Outcome { steps, verification, interrupted, .. } = outcome;
+        let (verification, interrupted) = (verification.clone(), *interrupted);
+        let closing = Some(RunClosing { ended: ended.to_string(), verification, interrupted });
+        Self { header, entries: steps.iter().cloned().map(RunEntry::Outcome).collect(), closing }
     }
 
     /// Each planned change, in order, with how far the run got with it.
@@ -296,7 +313,7 @@ impl RunRecord {
     /// How it ended.
     pub fn ending(&self) -> RunStatus {
         let progress = self.progress();
-        let count = progress.iter().filter(|(_, progress)| matches!(progress, ChangeProgress::InDoubt(..))).count();
+        let count = progress.iter().filter(|(_, progress)| progress.is_in_doubt()).count();
         let interrupted = self.closing.as_ref().is_none_or(|closing| closing.interrupted);
         let untouched = progress.iter().any(|(_, progress)| matches!(progress, ChangeProgress::Untouched));
         match count {

@@ -3,7 +3,7 @@
 //! The product of first answers, reads and answers to further tries, for each operation.
 
 use super::*;
-use crate::run::RunStatus;
+use crate::run::{RunDocument, RunStatus};
 
 /// How the first try ends: before it takes effect, or after.
 const FIRST: [Fault; 16] = [
@@ -120,6 +120,44 @@ fn agrees(bench: &Bench, outcome: &Outcome, record: &RunRecord, case: &Case) {
     assert!(upper_done || !bench.log().iter().any(|line| line.starts_with("DELETE")), "{label}: deletes went ahead");
 }
 
+/// The same run as it knows itself, without what its journal has of it.
+fn of_outcome(record: &RunRecord, outcome: &Outcome) -> RunRecord {
+    RunRecord::of_outcome(record.header.clone(), outcome, jiff::Timestamp::UNIX_EPOCH)
+}
+
+/// What the document of a run says, but for when it ended.
+fn document(record: &RunRecord) -> Json {
+    let mut document = serde_json::to_value(RunDocument::of(record, None)).expect("JSON");
+    document["run"]["ended"] = Json::Null;
+    document
+}
+
+#[test]
+fn the_document_of_a_run_whose_journal_fails_says_what_the_run_knows() {
+    for most in 0..6 {
+        for faults in [&[][..], &[Fault::StatusAfter(500)]] {
+            let bench = Bench::new();
+            bench.state().lags.insert(key("a"), (Lag::Gone, 1_000));
+            bench.state().of_writes.insert(key("a"), faults.iter().copied().map(Some).collect());
+            let recorder = Kept1 { full_after: Some(most), ..Kept1::default() };
+            let outcome = bench.recorded("run-1", &recorder);
+            // Its journal has no results either.
+            recorder.kept.lock().expect("unpoisoned").clear();
+            let document = RunDocument::of(&of_outcome(&bench.record("run-1", recorder), &outcome), None);
+            let results = document.steps.iter().map(|step| serde_json::to_value(&step.result).expect("JSON"));
+            let known = outcome.steps.iter().map(|step| serde_json::to_value(&step.result).expect("JSON"));
+            assert!(results.eq(known), "{most} {faults:?}");
+            let in_doubt = outcome.steps.iter().filter(|step| word(&step.result) == "in_doubt").count();
+            let status = match in_doubt {
+                0 if !outcome.verification.is_proven() => RunStatus::Unverified,
+                0 => RunStatus::Finished,
+                count => RunStatus::InDoubt { count },
+            };
+            assert_eq!((document.run.status, document.verification), (status, Some(outcome.verification)));
+        }
+    }
+}
+
 /// The record of a run and of the one that resumed it.
 fn joined(mut record: RunRecord, resumed: Kept1) -> RunRecord {
     record.entries.extend(resumed.kept.into_inner().expect("unpoisoned"));
@@ -141,6 +179,9 @@ fn whatever_is_lost_and_however_reads_lag_no_result_says_more_than_is_known() {
         assert!(says_so || !made(&bench, case.name), "{}: it was made, and is called {}", case.label(), word(result));
         let in_doubt = matches!(record.ending(), RunStatus::InDoubt { count: 1 });
         assert_eq!(in_doubt, matches!(result, ChangeResult::InDoubt { .. }), "{}", case.label());
+        if case.further.is_none() {
+            assert_eq!(document(&of_outcome(&record, &outcome)), document(&record), "{}", case.label());
+        }
         if (case.first, case.further) == (Fault::NoConnection, Some(Fault::NoConnection)) && case.reads.is_none() {
             assert_eq!(word(result), "failed", "{}: nothing was sent", case.label());
         }

@@ -152,7 +152,7 @@ impl Bench {
                 plan: self.plan.clone(),
             },
             entries: recorder.kept.into_inner().expect("unpoisoned"),
-            closing: None,
+            closing: recorder.closing.into_inner().expect("unpoisoned"),
         }
     }
 }

@@ -73,7 +73,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
             let document = RunDocument::of(&record, None);
             context.output.report(&document, arguments.decision.format);
         }
-        document::write(context, &arguments.decision.write, record.run());
+        document::write(context, &arguments.decision.write, record.run(), None);
         return Ok(status);
     }
     let summary = RunSummary::of(&record);

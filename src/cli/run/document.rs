@@ -9,7 +9,7 @@ use crate::journal;
 use crate::model::RunId;
 use crate::model::policy::Safeguards;
 use crate::report::{self, Format, TextView};
-use crate::run::{InForce, PolicyDigest, RunDocument};
+use crate::run::{InForce, PolicyDigest, RunDocument, RunRecord};
 
 /// The run of this name, a prefix of it, or `last`, with the runs that resumed or superseded it.
 ///
@@ -45,22 +45,23 @@ pub fn in_force(context: &Context, settings: &Safeguards) -> InForce {
     InForce { tool_version: env!("CARGO_PKG_VERSION").to_owned(), settings: settings.clone(), policy }
 }
 
-/// Writes the document of a run that ended; one of several runs has a file of its own in each directory. A file that
-/// cannot be written is an error at the end of the command: the outcome goes first.
-pub fn write(context: &Context, files: &[WrittenReport], run: &RunId) {
+/// Writes the document of a run that ended: from its journal, or from what the run knows where that failed. One of several
+/// runs has a file of its own in each directory. A file that cannot be written is an error at the end of the command: the
+/// outcome goes first.
+pub fn write(context: &Context, files: &[WrittenReport], run: &RunId, known: Option<RunRecord>) {
     if files.is_empty() {
         return;
     }
-    let read = settings::state_store(context).and_then(|store| {
-        let record = journal::find(store, &run.to_string()).map_err(|error| settings::store_failed(context, error))?;
-        Ok(RunDocument::of(&record, None))
-    });
+    let read = || {
+        let store = settings::state_store(context)?;
+        journal::find(store, run.as_str()).map_err(|error| settings::store_failed(context, error))
+    };
     let note = |error: CommandError| {
         let unwritten = error!(Failed, "cannot write the document of the run: {error}");
         context.output.note_unwritten(unwritten.hint_each(error.hints));
     };
-    let document = match read {
-        Ok(document) => document,
+    let document = match known.map_or_else(read, Ok) {
+        Ok(record) => RunDocument::of(&record, None),
         Err(error) => return note(error),
     };
     context.output.leave_files();

@@ -182,10 +182,10 @@ impl<'a> PendingRun<'a> {
             refuse_lost_references(self.context, &self.connection, (&self.plan, &self.plan)).await?;
         }
         let progress = RunProgress::new(self.context, &self.plan);
-        let (journal, options) = self.begin(stop, None).await?;
+        let (journal, header, options) = self.begin(stop, None).await?;
         let writer = self.connection.writer()?;
         let mut outcome = apply::run(approved, &writer, &journal, &progress, options).await;
-        self.keep(&journal, &mut outcome);
+        self.keep(&journal, header, &mut outcome);
         Ok(outcome)
     }
 
@@ -197,16 +197,21 @@ impl<'a> PendingRun<'a> {
         // The configuration decides about gates, as for an apply, because the record is only a file.
         self.check_gates(&record.rest(), &self.trust.safeguards.gates).await?;
         let progress = RunProgress::new(self.context, &self.plan);
-        let (journal, options) = self.begin(None, Some(record.run().clone())).await?;
+        let (journal, header, options) = self.begin(None, Some(record.run().clone())).await?;
         let writer = self.connection.writer()?;
         let mut outcome = apply::resume(record, &writer, &journal, &progress, options).await;
         drop(progress);
-        self.keep(&journal, &mut outcome);
+        self.keep(&journal, header, &mut outcome);
         Ok(self.report(&outcome, record.made()))
     }
 
-    /// Begins a run, before anything is sent; it continues the run that it `resumes`.
-    async fn begin(&self, stop: Option<Receiver<bool>>, resumes: Option<RunId>) -> Result<(Journal, ApplyOptions)> {
+    /// Begins a run, before anything is sent; it continues the run that it `resumes`. The header is returned without its
+    /// plan, which can be large.
+    async fn begin(
+        &self,
+        stop: Option<Receiver<bool>>,
+        resumes: Option<RunId>,
+    ) -> Result<(Journal, RunHeader, ApplyOptions)> {
         let (context, plan) = (self.context, &self.plan);
         let environment = &context.environment;
         let (store, now) = (settings::state_store(context)?.clone(), environment.now());
@@ -229,7 +234,10 @@ impl<'a> PendingRun<'a> {
         let waiting = move |text: &str| messages.notice(text);
         let host = environment.host().map(str::to_owned);
         // While this waits for a lock, other stacks continue.
-        let begin = aside(move || Journal::begin(&store, &header, host.as_deref(), &waiting));
+        let begin = aside(move || {
+            let begun = Journal::begin(&store, &header, host.as_deref(), &waiting);
+            begun.map(|journal| (journal, RunHeader { plan: Plan::default(), ..header }))
+        });
         let mut stopped = stop.clone();
         let interrupted = async {
             match &mut stopped {
@@ -244,7 +252,7 @@ impl<'a> PendingRun<'a> {
             }
         };
         let refused = |error| settings::store_error(context, ExitStatus::Refused, error).hint("nothing was sent");
-        let journal = begun.map_err(refused)?;
+        let (journal, header) = begun.map_err(refused)?;
         let stop = match stop {
             Some(stop) => stop,
             None => {
@@ -266,16 +274,20 @@ impl<'a> PendingRun<'a> {
             clock: Clock::new(jiff::Timestamp::now),
             pace: Timing::real(environment.chance()),
         };
-        Ok((journal, options))
+        Ok((journal, header, options))
     }
 
-    /// Writes the documents of a run that ended. An incomplete journal is an error at the end of the command.
-    fn keep(&self, journal: &Journal, outcome: &mut Outcome) {
+    /// Writes the documents of a run that ended. An incomplete journal is an error at the end of the command; the
+    /// documents contain what it lacks.
+    fn keep(&self, journal: &Journal, header: RunHeader, outcome: &mut Outcome) {
+        let Self { context, decision, plan, .. } = self;
         outcome.unrecorded = journal.is_removed();
-        if let Some(error) = journal.failure() {
-            self.context.output.note_unwritten(error!(Failed, "the record of the run is not complete: {error}"));
-        }
-        document::write(self.context, &self.decision.write, &outcome.run);
+        let known = journal.failure().map(|error| {
+            context.output.note_unwritten(error!(Failed, "the record of the run is not complete: {error}"));
+            let header = RunHeader { plan: plan.clone(), ..header };
+            RunRecord::of_outcome(header, outcome, context.environment.now())
+        });
+        document::write(context, &decision.write, &outcome.run, known);
     }
 
     /// The status of an apply of the plan; without an outcome it had no changes.

@@ -294,7 +294,7 @@ fn flow_style_stays_on_its_lines() {
 #[test]
 fn the_last_entry_in_brackets_goes_with_its_comma() {
     let text = |labels: &str| {
-        format!("metadata:\n  name: web\n  namespace: shop\n  labels: {labels}\nspec: {{ip: 10.0.0.7, port: 80}}\n")
+        format!("metadata:\n  name: cart\n  namespace: shop\n  labels: {labels}\nspec: {{ip: 10.0.0.7, port: 80}}\n")
     };
     let lines = |entries: &str| format!("{{\n    {entries}\n  }}");
     let gone = |key: &'static str| (key, Value::Null);

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 #[cfg(unix)]
 use crate::support::is_hangup_ignored;
@@ -548,15 +548,19 @@ fn a_run_in_progress_is_not_rolled_back_in_part() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_whose_record_is_deleted_or_replaced_stops_and_proposes_nothing_that_needs_it() {
+fn a_run_whose_record_is_deleted_replaced_or_emptied_stops_and_proposes_nothing_that_needs_it() {
     let delete = |stage: &Stage| std::fs::remove_dir_all(stage.path("../state/trueup")).expect("the state");
-    let replace = |stage: &Stage| {
+    let run = |stage: &Stage| {
         let runs = std::fs::read_dir(stage.path("../state/trueup/runs")).expect("runs");
-        let run = runs.map(|run| run.expect("a run").path()).next().expect("a run");
+        runs.map(|run| run.expect("a run").path()).next().expect("a run")
+    };
+    let replace = |stage: &Stage| {
+        let run = run(stage);
         std::fs::copy(&run, run.with_extension("copy")).expect("a copy");
         std::fs::rename(run.with_extension("copy"), run).expect("in its place");
     };
     loses_its_record(delete);
+    loses_its_record(|stage| std::fs::write(run(stage), "").expect("emptied"));
     // Windows replaces no open file.
     if cfg!(unix) {
         loses_its_record(replace);
@@ -582,8 +586,13 @@ fn loses_its_record(lose: impl Fn(&Stage)) {
     assert_eq!(apply.wait().expect("it ends").code(), Some(7), "{stdout}{stderr}");
     assert!(stderr.contains("the record of the run is not complete") && stderr.contains("it was removed"), "{stderr}");
     assert!(!stdout.contains("trueup ") && !stderr.contains("trueup "), "{stdout}{stderr}");
-    let document = std::fs::read_to_string(stage.path("../run.json")).expect("a document");
-    assert!(document.contains("\"kind\": \"error\"") || document.contains("\"kind\": \"run\""), "{document}");
+    // Its document says what became of each change all the same.
+    let document: Json =
+        serde_json::from_slice(&std::fs::read(stage.path("../run.json")).expect("a document")).unwrap();
+    let made = service.requests("POST");
+    assert_eq!((&document["kind"], &document["run"]["done"]), (&json!("run"), &json!(made)), "{document:#}");
+    assert_eq!(document["steps"].as_array().expect("steps").len(), 5);
+    assert!(document["verification"].is_object() && document["run"]["ended"].is_string(), "{document:#}");
     assert!(service.requests("POST") < 5, "{stdout}");
 }
 
