@@ -176,6 +176,8 @@ impl Undo<'_, '_> {
             // It was deleted again, or never created: nothing to undo.
             (ActionKind::Create, None) => {}
             (ActionKind::Create, Some(live)) => self.created(live),
+            // Another client had deleted the object, and the run only created it again.
+            (ActionKind::Recreate, Some(live)) if self.write.before.is_none() => self.created(live),
             (ActionKind::Replace | ActionKind::Annotate, live) => self.replaced(live),
             (ActionKind::Recreate, Some(live)) => self.replaced(Some(live)),
             (ActionKind::Delete | ActionKind::Recreate, live) => self.deleted(live),
@@ -202,8 +204,7 @@ impl Undo<'_, '_> {
     }
 
     fn created(&mut self, live: &LiveObject) {
-        let Action::Create { wanted } = &self.change.action else { return };
-        let Some(written) = self.written(wanted, Some(live)) else { return };
+        let Some(written) = self.written(self.change.action.object(), Some(live)) else { return };
         let delete = self.new_change(Action::Delete { before: BeforeImage::of(live), referrers: Vec::new() });
         let moved = self.moved(&written, &live.endpoint);
         if live.deleting {

@@ -206,6 +206,20 @@ proptest! {
 }
 
 #[test]
+fn a_rollback_deletes_what_a_recreate_only_created() {
+    let bench = bench(&[Made::Least, Made::Least, Made::Recreate, Made::Least, Made::Least, Made::Least]);
+    bench.state().objects.remove(&key("c"));
+    let record = run(&bench, 1, None, None);
+    let (port, created) = (bench.port("c"), undo(&bench, &record));
+    assert_eq!(port, Some(json!(2)));
+    assert!(created.deletes().any(|deleted| *deleted == key("c")), "{:?} {:?}", created.changes, created.blocked);
+    // Unless another client has changed it since.
+    bench.state().objects.get_mut(&key("c")).expect("it is there").raw["spec"]["port"] = json!(3);
+    let changed = undo(&bench, &record);
+    assert!(changed.blocked.iter().any(|blocked| blocked.key == key("c")), "{:?}", changed.changes);
+}
+
+#[test]
 fn a_create_that_is_refused_after_its_delete_was_settled_by_reading_is_not_in_doubt() {
     for first in [Fault::CutAfter, Fault::StatusAfter(429), Fault::Twice] {
         let bench = bench(&[Made::Least, Made::Least, Made::Recreate, Made::Least, Made::Least, Made::Least]);
