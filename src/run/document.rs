@@ -150,19 +150,20 @@ impl StepResult {
         }
     }
 
-    /// Every name of a result in the document.
+    /// Every name of a result.
     pub const NAMES: [&'static str; 8] =
         ["done", "already_done", "conflict", "referred", "failed", "in_doubt", "skipped", "untouched"];
 
-    /// The name of the result.
+    /// The name of the result: a conflict whose own write may have been made is in doubt.
     pub fn name(&self) -> &'static str {
         match self {
             StepResult::Known(ChangeResult::Done { .. }) => "done",
             StepResult::Known(ChangeResult::AlreadyDone) => "already_done",
-            StepResult::Known(ChangeResult::Conflict(_)) => "conflict",
+            StepResult::Known(ChangeResult::Conflict(conflict)) if !conflict.ours_may_be_lost => "conflict",
             StepResult::Known(ChangeResult::Referred { .. }) => "referred",
             StepResult::Known(ChangeResult::Failed { .. }) => "failed",
-            StepResult::Known(ChangeResult::InDoubt { .. }) | StepResult::Unknown(UnknownResult::InDoubt) => "in_doubt",
+            StepResult::Known(ChangeResult::InDoubt { .. } | ChangeResult::Conflict(_))
+            | StepResult::Unknown(UnknownResult::InDoubt) => "in_doubt",
             StepResult::Known(ChangeResult::Skipped { .. }) => "skipped",
             StepResult::Unknown(UnknownResult::Untouched) => "untouched",
         }

@@ -209,8 +209,8 @@ impl RunRecord {
                 }
                 RunEntry::Outcome(step) => {
                     let known = reached.entry(&step.key).or_insert(ChangeProgress::Untouched);
-                    *known = match (*known, &step.result) {
-                        (ChangeProgress::InDoubt(intent, _), ChangeResult::InDoubt { .. }) => {
+                    *known = match *known {
+                        ChangeProgress::InDoubt(intent, _) if step.result.is_in_doubt() => {
                             ChangeProgress::InDoubt(intent, Some(step))
                         }
                         _ => ChangeProgress::Ended(step),

@@ -178,7 +178,7 @@ fn whatever_is_lost_and_however_reads_lag_no_result_says_more_than_is_known() {
         let says_so = result.may_have_taken_effect();
         assert!(says_so || !made(&bench, case.name), "{}: it was made, and is called {}", case.label(), word(result));
         let in_doubt = matches!(record.ending(), RunStatus::InDoubt { count: 1 });
-        assert_eq!(in_doubt, matches!(result, ChangeResult::InDoubt { .. }), "{}", case.label());
+        assert_eq!(in_doubt, result.is_in_doubt(), "{}", case.label());
         if case.further.is_none() {
             assert_eq!(document(&of_outcome(&record, &outcome)), document(&record), "{}", case.label());
         }
@@ -290,8 +290,18 @@ fn a_create_that_meets_the_same_object_of_nobody_takes_ownership_of_it() {
 fn a_create_whose_answer_is_lost_takes_nothing_over_that_may_lie_on_its_own() {
     let bench = created_by_another(json!({}));
     bench.state().of_writes.insert(key("a"), VecDeque::from([Some(Fault::CutBefore)]));
-    let outcome = bench.run();
+    let recorder = Kept1::default();
+    let outcome = bench.recorded("run-1", &recorder);
     assert_eq!(word(result(&outcome, "a")), "conflict, ours may be lost");
+    // The doubt outlasts every resume.
+    let mut record = bench.record("run-1", recorder);
+    for run in ["run-2", "run-3"] {
+        assert!(matches!(record.ending(), RunStatus::InDoubt { count: 1 }));
+        let recorder = Kept1::default();
+        let again = bench.resumed(run, &record, &recorder);
+        assert_eq!(word(result(&again, "a")), "conflict, ours may be lost", "{run}");
+        record = joined(record, recorder);
+    }
     assert_eq!(bench.log().iter().filter(|line| *line == "PUT a").count(), 0);
 }
 

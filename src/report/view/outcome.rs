@@ -116,12 +116,14 @@ fn unsent(outcome: &Outcome) -> Blocks<'_> {
     blocks
 }
 
+pub(super) const OURS_MAY_BE_LOST: &str = "our own write may have been made and then overwritten";
+
 fn conflict<'a>(step: &'a ChangeStep, conflict: &'a Conflict, of: (&Outcome, &Plan), view: &TextView) -> Blocks<'a> {
     let ((outcome, plan), endpoint) = (of, &step.key);
     let mut blocks = Blocks::default();
     blocks.labelled(Role::Wrong, "conflict", line![key(endpoint), " ", foreign(&conflict.reason)]);
     if conflict.ours_may_be_lost {
-        blocks.item(line!["our own write may have been made and then overwritten"]);
+        blocks.item(line![OURS_MAY_BE_LOST]);
     }
     // Ownership annotations need no decision.
     let fields: Vec<&ThreeWay> = conflict.fields.iter().filter(|one| !one.field.is_ownership_annotation()).collect();

@@ -1,7 +1,7 @@
 //! The view of recorded runs: a table of them, one with every change, and the messages about a run that was not
 //! finished.
 
-use super::outcome::verified;
+use super::outcome::{OURS_MAY_BE_LOST, verified};
 use crate::drift::short;
 use crate::model::RunId;
 use crate::report::facts::plan as facts;
@@ -206,7 +206,10 @@ fn result(result: &StepResult) -> Line<'_> {
                 line![if *adopted { "adopted" } else { "done" }, " (", confirmation.as_str(), how, ")"]
             }
             ChangeResult::AlreadyDone => line!["already as wanted"],
-            ChangeResult::Conflict(conflict) => line!["conflict: ", foreign(&conflict.reason)],
+            ChangeResult::Conflict(conflict) => {
+                let ours = conflict.ours_may_be_lost.then(|| line!["; ", OURS_MAY_BE_LOST]);
+                line!["conflict: ", foreign(&conflict.reason), ours]
+            }
             ChangeResult::Referred { by } => {
                 let refer = if by.len() == 1 { " refers to it" } else { " refer to it" };
                 line!["blocked: ", Line::count(by.len(), "other object"), refer]
