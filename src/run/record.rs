@@ -246,18 +246,22 @@ impl RunRecord {
     }
 
     /// The writes that took effect or may have: for each object the first one, whose before-image is what the run
-    /// found.
+    /// found. A create counts only if no later entry shows that another client created the object.
     pub fn writes(&self) -> Vec<&Intent> {
+        // A create becomes an annotate where the run takes ownership of what it met.
+        let of_others = self.entries.iter().enumerate().filter_map(|(at, entry)| match entry {
+            RunEntry::Intent(intent) => (intent.action == ActionKind::Annotate).then_some((&intent.key, at)),
+            RunEntry::Outcome(step) => step.result.is_of_another().then_some((&step.key, at)),
+        });
+        let of_others: BTreeMap<&Key, usize> = of_others.collect();
         let mut writes: Vec<&Intent> = Vec::new();
         let mut written: BTreeSet<&Key> = BTreeSet::new();
         let mut pending: BTreeMap<&Key, &Intent> = BTreeMap::new();
-        for entry in &self.entries {
+        for (at, entry) in self.entries.iter().enumerate() {
             match entry {
                 RunEntry::Intent(intent) => {
-                    let first = pending.entry(&intent.key).or_insert(intent);
-                    // The create was refused, and the run took ownership of the existing object instead.
-                    if first.action == ActionKind::Create && intent.action != ActionKind::Create {
-                        *first = intent;
+                    if intent.before.is_some() || of_others.get(&intent.key).is_none_or(|shown| *shown < at) {
+                        pending.entry(&intent.key).or_insert(intent);
                     }
                 }
                 RunEntry::Outcome(step) => {
@@ -328,9 +332,25 @@ impl RunRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::BeforeImage;
+    use crate::model::{ListRead, Live, LiveItem, Ownership, Scope};
+    use crate::plan::{self, Action, Allowances, BeforeImage, Conflict, Ignore, OwnershipAnnotations, RollbackInput};
     use crate::run::{Confirmation, ObjectBody, WriteRequest};
-    use crate::tests::world::{endpoint, live};
+    use crate::tests::world::{STACK, annotated, endpoint, live};
+
+    fn record(plan: Plan, entries: Vec<RunEntry>) -> RunRecord {
+        let header = RunHeader {
+            run: RunId::new("run-1").expect("an id"),
+            started: "2026-11-21T10:00:00Z".to_owned(),
+            user: None,
+            trigger: RunTrigger::default(),
+            resumes: None,
+            rolls_back: None,
+            sandbox: None,
+            in_force: None,
+            plan,
+        };
+        RunRecord { header, entries, closing: None }
+    }
 
     /// What a run recorded of replaces: the port that each found, and its result.
     fn written(steps: &[(&str, u16, Option<ChangeResult>)]) -> Vec<(String, u64)> {
@@ -349,18 +369,7 @@ mod tests {
             let outcome = result.clone().map(|result| RunEntry::Outcome(ChangeStep::new(key, action, result)));
             std::iter::once(RunEntry::Intent(intent)).chain(outcome)
         });
-        let header = RunHeader {
-            run: RunId::new("run-1").expect("an id"),
-            started: "2026-11-21T10:00:00Z".to_owned(),
-            user: None,
-            trigger: RunTrigger::default(),
-            resumes: None,
-            rolls_back: None,
-            sandbox: None,
-            in_force: None,
-            plan: Plan::default(),
-        };
-        let record = RunRecord { header, entries: entries.collect(), closing: None };
+        let record = record(Plan::default(), entries.collect());
         let found = |write: &&Intent| write.before.as_ref().expect("a before-image").endpoint.spec.unit("port");
         let port = |write: &&Intent| found(write).as_u64().unwrap_or_default();
         record.writes().iter().map(|write| (write.key.name.to_string(), port(write))).collect()
@@ -381,5 +390,85 @@ mod tests {
             ("b", 2, Some(done())),
         ];
         assert_eq!(written(&writes), [("b".to_owned(), 1), ("a".to_owned(), 2), ("c".to_owned(), 1)]);
+    }
+
+    /// What one run recorded of a create: whether it was sent, whether an annotate was, and its result unless it was
+    /// killed.
+    type Step = (bool, bool, Option<ChangeResult>);
+
+    /// Every step that leaves something to resume.
+    fn open_steps() -> Vec<Step> {
+        let reason = || "the answer was lost".to_owned();
+        let conflict = Conflict::new("created by someone else", BTreeSet::new(), [None, None, None]);
+        let lost = Conflict { ours_may_be_lost: true, ..conflict.clone() };
+        let results = [
+            None,
+            Some(ChangeResult::InDoubt { reason: reason() }),
+            Some(ChangeResult::Failed { reason: reason() }),
+            Some(ChangeResult::Skipped { reason: reason() }),
+            Some(ChangeResult::Conflict(conflict)),
+            Some(ChangeResult::Conflict(lost)),
+        ];
+        let sent = [(false, false), (true, false), (false, true), (true, true)];
+        let of = |(create, annotate)| results.clone().map(|result| (create, annotate, result));
+        sent.into_iter().flat_map(of).collect()
+    }
+
+    /// How many deletes and how many changes a rollback after these runs plans, where the object is as the create
+    /// makes it.
+    fn undone(steps: &[&Step]) -> (usize, usize) {
+        let wanted = endpoint("a", 1);
+        let owned = annotated(live(wanted.clone()), &wanted, Some(STACK));
+        let [created, found] = [&owned.endpoint, &wanted].map(|object| ObjectBody::of(object).expect("JSON"));
+        let intent = |action, request, before| {
+            let key = wanted.key.clone();
+            RunEntry::Intent(Intent { key, action, attempt: 0, request, before, request_id: None })
+        };
+        let entries = steps.iter().flat_map(|(create, annotate, result)| {
+            let create =
+                create.then(|| intent(ActionKind::Create, WriteRequest::Create { body: created.clone() }, None));
+            let annotate = annotate.then(|| {
+                let before = Some(BeforeImage::of(&live(wanted.clone())));
+                intent(ActionKind::Annotate, WriteRequest::Replace { body: found.clone() }, before)
+            });
+            let step = |result| RunEntry::Outcome(ChangeStep::new(wanted.key.clone(), ActionKind::Create, result));
+            create.into_iter().chain(annotate).chain(result.clone().map(step))
+        });
+        let entries = entries.collect();
+        let ownership = Some(OwnershipAnnotations::wanted(Ownership::wanted(&wanted, Some(STACK)), None));
+        let create = Change { ownership, ..Change::new(wanted.key.clone(), Action::Create { wanted: wanted.clone() }) };
+        let record = record(Plan { stack: Some(STACK.to_owned()), changes: vec![create], ..Plan::default() }, entries);
+        let items = [(wanted.key.clone(), LiveItem::Object(owned.clone()))].into();
+        let rollback = plan::rollback(RollbackInput {
+            undone: &record.undone(),
+            live: &Live { lists: [(Scope::from(&wanted.key), ListRead::Complete { items })].into(), requests: 1 },
+            definitions: &[],
+            only: &|_| true,
+            ignore: &Ignore::default(),
+            allow: &Allowances::default(),
+        });
+        (rollback.deletes().count(), rollback.changes.len())
+    }
+
+    #[test]
+    fn a_rollback_deletes_nothing_that_the_last_run_says_another_client_created() {
+        let done =
+            |adopted| Some(ChangeResult::Done { confirmation: Confirmation::Unguarded, by_reading: true, adopted });
+        let open = open_steps();
+        let pairs = open.iter().flat_map(|one| open.iter().map(move |other| vec![one, other]));
+        let earlier: Vec<Vec<&Step>> =
+            std::iter::once(Vec::new()).chain(open.iter().map(|one| vec![one])).chain(pairs).collect();
+        for earlier in &earlier {
+            let then = |last: &Step| undone(&earlier.iter().copied().chain([last]).collect::<Vec<_>>());
+            for last in [(false, true, done(true)), (true, true, done(true))] {
+                assert_eq!(then(&last), (0, 1), "adopted: {earlier:?}");
+            }
+            for last in [done(true), Some(ChangeResult::AlreadyDone)] {
+                assert_eq!(then(&(false, false, last)).0, 0, "met: {earlier:?}");
+            }
+            if earlier.iter().all(|(_, annotate, _)| !annotate) {
+                assert_eq!(then(&(true, false, done(false))), (1, 1), "created: {earlier:?}");
+            }
+        }
     }
 }

@@ -150,6 +150,11 @@ impl ChangeResult {
         matches!(self, ChangeResult::Done { .. } | ChangeResult::AlreadyDone)
     }
 
+    /// Whether another client made what is live now.
+    pub fn is_of_another(&self) -> bool {
+        matches!(self, ChangeResult::AlreadyDone | ChangeResult::Done { adopted: true, .. })
+    }
+
     /// Whether a write may have taken effect, but it is unknown if it did.
     pub fn is_in_doubt(&self) -> bool {
         match self {
