@@ -31,6 +31,18 @@ pub struct ApplyOptions {
     pub pace: Timing,
 }
 
+impl ApplyOptions {
+    /// The result of `work`, or `None` if the user interrupts the run first.
+    pub(super) async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            biased;
+            result = work => Some(result),
+            Ok(_) = stop.wait_for(|stopped| *stopped) => None,
+        }
+    }
+}
+
 /// How long the verification polls while differences remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PollPolicy {

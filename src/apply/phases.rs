@@ -74,15 +74,18 @@ pub(super) async fn run<S: ObjectService, R: RunRecorder, O: RunObserver>(
             }
         }
     }
-    let interrupted = worker.is_stopped();
     // A change found already done needs no verification: its object was just read, and nothing was written.
     let any_done = steps.values().any(|step| step.result.is_done());
     let written = options.clock.now();
-    let (verification, unhealthy) = match (any_done, interrupted) {
-        (false, _) => (Verification::NotNeeded, Vec::new()),
-        (true, true) => (Verification::Unknown { reason: INTERRUPTED.to_owned() }, Vec::new()),
-        (true, false) => verify::verify(plan, &steps, service, observer, options).await,
+    let was_interrupted = worker.is_stopped();
+    let verified = match (any_done, was_interrupted) {
+        (false, _) => Some((Verification::NotNeeded, Vec::new())),
+        (true, true) => None,
+        (true, false) => options.unless_stopped(verify::verify(plan, &steps, service, observer, options)).await,
     };
+    let interrupted = was_interrupted || verified.is_none();
+    let unverified = || (Verification::Unknown { reason: INTERRUPTED.to_owned() }, Vec::new());
+    let (verification, unhealthy) = verified.unwrap_or_else(unverified);
     let milliseconds = |since| u64::try_from(options.clock.since(since).as_millis()).unwrap_or(u64::MAX);
     let look_milliseconds = milliseconds(written);
     let ended = options.clock.now().to_string();

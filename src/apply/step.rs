@@ -160,16 +160,6 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         }
     }
 
-    /// The result of `work`, or `None` if the user interrupts the run first.
-    async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        let mut stop = self.options.stop.clone();
-        tokio::select! {
-            biased;
-            result = work => Some(result),
-            Ok(_) = stop.wait_for(|stopped| *stopped) => None,
-        }
-    }
-
     /// Makes one change and returns its result; the ids of its writes and of a failed read are added to `requests`.
     pub(super) async fn make(
         &self,
@@ -221,7 +211,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 }
                 NextStep::Again(wait) => wait,
             };
-            self.unless_stopped(self.options.pace.wait(wait)).await;
+            self.options.unless_stopped(self.options.pace.wait(wait)).await;
         }
     }
 
@@ -241,7 +231,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
     async fn create(&self, progress: &mut Progress<'_>) -> Result<NextStep, NextStep> {
         let urgency = if self.service.has_room() { Urgency::Immediate } else { Urgency::Batched };
         let intent = self.store(progress, decide::create(progress.target)?, urgency).await?;
-        let turn = self.unless_stopped(self.service.turn(0)).await;
+        let turn = self.options.unless_stopped(self.service.turn(0)).await;
         let turn = turn.ok_or_else(|| progress.unsent(INTERRUPTED))?;
         Ok(self.send(progress, intent, turn, None).await)
     }
@@ -249,7 +239,7 @@ impl<S: ObjectService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
     async fn look_and_write(&self, progress: &mut Progress<'_>) -> Result<NextStep, NextStep> {
         let is_unread = progress.tried.as_ref().is_some_and(|tried| tried.is_unread);
         let look = self.look(progress);
-        let look = if is_unread { Some(look.await) } else { self.unless_stopped(look).await };
+        let look = if is_unread { Some(look.await) } else { self.options.unless_stopped(look).await };
         let look = look.ok_or_else(|| progress.unsent(INTERRUPTED))??;
         let intent = self.store(progress, look.write, Urgency::Immediate).await?;
         Ok(self.send(progress, intent, look.turn, Some(look.at)).await)

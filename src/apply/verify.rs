@@ -31,8 +31,8 @@ pub(super) async fn verify<S: ObjectService, O: RunObserver>(
         looks += 1;
         observer.event(RunEvent::Verifying { read: looks });
         (left, unread) = again(left, &mut failed, service, options, unread).await;
-        let stop = *options.stop.borrow() || waited >= options.poll_policy.whole || wait.is_zero();
-        if (left.is_empty() && unread.is_none()) || stop {
+        let is_over = waited >= options.poll_policy.whole || wait.is_zero();
+        if (left.is_empty() && unread.is_none()) || is_over {
             break;
         }
         let next = wait.min(options.poll_policy.whole.saturating_sub(waited));

@@ -427,6 +427,25 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
     assert_eq!(service.requests("POST"), 9);
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_verification_by_a_service_that_does_not_answer() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "runs").file("cart.yaml", &definition("shop/cart", 80));
+    service.hold("operation: endpoint-list, after: 1");
+    let (apply, _stderr) = begun(stage.command(&["apply", ".", "--yes", "--write", "json=run.json"]), 1);
+    assert!(Command::new("kill").args(["-INT", &apply.id().to_string()]).status().expect("kill").success());
+    let ended = apply.wait_with_output().expect("it ends");
+    service.release();
+    let said = String::from_utf8(ended.stdout).expect("text");
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.contains("Interrupted: applied 1 of 1"), "{said}");
+    let run: Json = serde_json::from_str(&stage.read("run.json")).expect("a document");
+    assert_eq!(run["run"]["status"], "unfinished", "{run:#}");
+    let resumed = stage.run("apply --resume last --yes");
+    resumed.code(0).stdout_contains("Verified").stderr_contains("1 of 1 done, the verification is left");
+}
+
 /// An apply of eight creates that `program` starts; it receives `-HUP` when some are made and another is in flight.
 #[cfg(unix)]
 fn hung_up(service: &Service, stage: &Stage, program: &[&str], is_ignored: bool) -> std::process::Output {
