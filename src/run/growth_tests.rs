@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::model::{Field, Key, ListRead, Live, LiveItem, Object, RunId, Scope};
+use crate::model::{Field, Key, ListRead, Live, LiveItem, Object, Scope};
 use crate::plan::{
     Action, ActionKind, Allowances, BeforeImage, Cause, Change, FieldChange, Ignore, Plan, RollbackInput, rollback,
 };
-use crate::run::{
-    ChangeResult, ChangeStep, Confirmation, Intent, ObjectBody, RunEntry, RunHeader, RunRecord, RunTrigger,
-    WriteRequest,
-};
+use crate::run::{ChangeResult, ChangeStep, Confirmation, Intent, ObjectBody, RunEntry, RunRecord, WriteRequest};
 use crate::tests::comparisons::{assert_no_search_through_all, count};
-use crate::tests::world::{self, live};
+use crate::tests::world::{self, header, live};
 
 fn endpoint(key: &Key, port: u16) -> Object {
     world::endpoint(key.name.as_str(), port)
@@ -49,18 +46,7 @@ fn run(count: usize) -> (RunRecord, Live) {
     let now =
         Live { lists: BTreeMap::from([(Scope::endpoints(namespace), ListRead::Complete { items })]), requests: 1 };
     let plan = Plan { changes, ..Plan::default() };
-    let header = RunHeader {
-        run: RunId::new("run-1").expect("an id"),
-        started: "2026-11-21T10:00:00Z".to_owned(),
-        user: None,
-        trigger: RunTrigger::default(),
-        resumes: None,
-        rolls_back: None,
-        sandbox: None,
-        in_force: None,
-        plan,
-    };
-    (RunRecord { header, entries, closing: None }, now)
+    (RunRecord { header: header("run-1", plan), entries, closing: None }, now)
 }
 
 #[test]

@@ -335,21 +335,10 @@ mod tests {
     use crate::model::{ListRead, Live, LiveItem, Ownership, Scope};
     use crate::plan::{self, Action, Allowances, BeforeImage, Conflict, Ignore, OwnershipAnnotations, RollbackInput};
     use crate::run::{Confirmation, ObjectBody, WriteRequest};
-    use crate::tests::world::{STACK, annotated, endpoint, live};
+    use crate::tests::world::{STACK, annotated, endpoint, header, live};
 
     fn record(plan: Plan, entries: Vec<RunEntry>) -> RunRecord {
-        let header = RunHeader {
-            run: RunId::new("run-1").expect("an id"),
-            started: "2026-11-21T10:00:00Z".to_owned(),
-            user: None,
-            trigger: RunTrigger::default(),
-            resumes: None,
-            rolls_back: None,
-            sandbox: None,
-            in_force: None,
-            plan,
-        };
-        RunRecord { header, entries, closing: None }
+        RunRecord { header: header("run-1", plan), entries, closing: None }
     }
 
     /// What a run recorded of replaces: the port that each found, and its result.

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kind::KindName;
 use crate::model::{
-    Definition, Desired, Json, Key, Layout, ListRead, LiveItem, LiveObject, Namespace, Object, Ownership, Scope, Spec,
-    StringMap,
+    Definition, Desired, Json, Key, Layout, ListRead, LiveItem, LiveObject, Namespace, Object, Ownership, RunId, Scope,
+    Spec, StringMap,
 };
 use crate::plan::*;
+use crate::run::{RunHeader, RunTrigger};
 
 pub(crate) const STACK: &str = "shop-prod";
 
@@ -195,5 +196,20 @@ impl World {
             Note::Renamed { key, to } => Some(format!("renamed {key} to {to}")),
         });
         changes.chain(blocked).chain(notes).collect()
+    }
+}
+
+/// The header of a run of this plan.
+pub(crate) fn header(run: &str, plan: Plan) -> RunHeader {
+    RunHeader {
+        run: RunId::new(run).expect("an id"),
+        started: "2026-11-21T10:00:00Z".to_owned(),
+        user: None,
+        trigger: RunTrigger::default(),
+        resumes: None,
+        rolls_back: None,
+        sandbox: None,
+        in_force: None,
+        plan,
     }
 }

@@ -26,11 +26,11 @@ use crate::model::{
 };
 use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, Selection};
 use crate::run::{
-    ChangeResult, ChangeStep, Confirmation, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunHeader, RunObserver,
-    RunRecord, RunRecorder, RunTrigger, Urgency, Verification, WriteRequest,
+    ChangeResult, ChangeStep, Confirmation, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunObserver, RunRecord,
+    RunRecorder, Urgency, Verification, WriteRequest,
 };
+use crate::tests::world::header;
 
-/// What goes wrong with one request.
 use fake::*;
 use waits::{Script, Wait};
 
@@ -140,17 +140,7 @@ impl Bench {
 
     fn record(&self, run: &str, recorder: Kept1) -> RunRecord {
         RunRecord {
-            header: RunHeader {
-                run: RunId::new(run).expect("a run"),
-                started: String::new(),
-                user: None,
-                trigger: RunTrigger::default(),
-                resumes: None,
-                rolls_back: None,
-                sandbox: None,
-                in_force: None,
-                plan: self.plan.clone(),
-            },
+            header: header(run, self.plan.clone()),
             entries: recorder.kept.into_inner().expect("unpoisoned"),
             closing: recorder.closing.into_inner().expect("unpoisoned"),
         }
